@@ -1,0 +1,74 @@
+"""stepreel finds the key steps of a recorded task, without labels, on your own machine.
+
+>>> from stepreel import find_key_steps
+>>> board = find_key_steps("shelf.mp4")            # doctest: +SKIP
+>>> board.steps[0].time                            # doctest: +SKIP
+12.25
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepreel.errors import OutputError, RecordingError, StepreelError, StoreError
+from stepreel.version import __version__
+
+if TYPE_CHECKING:
+    from stepreel.storyboard import Storyboard, read_storyboard
+
+__all__ = [
+    "OutputError",
+    "RecordingError",
+    "StepreelError",
+    "StoreError",
+    "Storyboard",
+    "__version__",
+    "find_key_steps",
+    "read_storyboard",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load the storyboard model only when somebody asks for it."""
+    if name in ("Storyboard", "read_storyboard"):
+        from stepreel import storyboard
+
+        return getattr(storyboard, name)
+    raise AttributeError(f"module 'stepreel' has no attribute {name!r}")
+
+
+def find_key_steps(
+    video: Path | str,
+    output: Path | str | None = None,
+    *,
+    clusters: int | None = None,
+    top: int | None = None,
+    preset: str = "quick",
+    seed: int | None = None,
+    cache: Path | str | None = None,
+    **settings: object,
+) -> Storyboard:
+    """Return the storyboard of one recording; with `output`, also write it below that folder.
+
+    clusters  how many kinds of steps to look for (7)
+    top       show only so many steps, the clearest ones
+    settings  anything else, as in `train__epochs=20`
+    """
+    from stepreel.config import load_settings
+    from stepreel.machine import cache_folder
+    from stepreel.pipeline import run_task
+    from stepreel.store import Store
+
+    named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
+    overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
+    overrides |= {name.replace("__", ".", 1): value for name, value in settings.items()}
+    result = run_task(
+        [Path(video)],
+        load_settings(preset, overrides),
+        Store(Path(cache) if cache is not None else cache_folder()),
+        output=Path(output) if output is not None else None,
+    )
+    for reason in result.failures.values():
+        raise RecordingError(reason)
+    return result.boards[Path(video)]

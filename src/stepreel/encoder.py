@@ -1,0 +1,105 @@
+"""The per-cue temporal encoder: a small vanilla transformer over fixed features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+POSITIONS_PER_SECOND = 12.0
+
+
+def positional_encoding(times: Tensor, width: int) -> Tensor:
+    """Return sinusoids of time, (..., width), from times in seconds; odd widths work.
+
+    Position is 12 × seconds, whatever the source's frame rate: the release counts frames at 12 fps.
+    """
+    pairs = (width + 1) // 2
+    exponents = torch.arange(pairs, dtype=torch.float64) * (2.0 / width)
+    angles = times.to(torch.float64)[..., None] * POSITIONS_PER_SECOND * 10000.0**-exponents
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+    return waves[..., :width].float()
+
+
+def encoder_inputs(features: Tensor, times: Tensor, width: int) -> Tensor:
+    """Return x·√width + encoding of time: what the encoder sees, fixed for the whole training.
+
+    Time is added to the raw features; added after a learned layer, training collapses (paper).
+    """
+    return features * math.sqrt(width) + positional_encoding(times, features.shape[-1])
+
+
+class Layer(nn.Module):
+    """One post-norm transformer layer: attention, then a ReLU feed-forward; no dropout, no mask."""
+
+    def __init__(self, width: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.attend = nn.Linear(width, 3 * width)
+        self.merge = nn.Linear(width, width)
+        self.widen = nn.Linear(width, width)
+        self.narrow = nn.Linear(width, width)
+        self.norm_attention = nn.LayerNorm(width)
+        self.norm_feed = nn.LayerNorm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (B, N, width) to the same shape."""
+        batch, n, width = x.shape
+        heads = self.attend(x).view(batch, n, 3, self.n_heads, width // self.n_heads)
+        query, key, value = heads.permute(2, 0, 3, 1, 4)  # each (B, heads, N, width / heads)
+        mixed = functional.scaled_dot_product_attention(query, key, value)
+        x = self.norm_attention(x + self.merge(mixed.transpose(1, 2).reshape(batch, n, width)))
+        out: Tensor = self.norm_feed(x + self.narrow(functional.relu(self.widen(x))))
+        return out
+
+
+class CueEncoder(nn.Module):
+    """Features of one cue → adapted q̃ → projected q."""
+
+    def __init__(self, cue_width: int, *, width: int, n_layers: int, n_heads: int) -> None:
+        super().__init__()
+        self.enter = nn.Linear(cue_width, width)
+        self.layers = nn.Sequential(*[Layer(width, n_heads) for _ in range(n_layers)])
+        self.project = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+
+    def adapt(self, inputs: Tensor) -> Tensor:
+        """Return q̃ (B, N, width), what is clustered, from `encoder_inputs` (B, N, cue_width)."""
+        adapted: Tensor = self.layers(self.enter(inputs))
+        return adapted
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return q (B, N, width), unit length, what the loss compares."""
+        return functional.normalize(self.project(self.adapt(inputs)), dim=-1)
+
+
+class Encoder(nn.Module):
+    """One `CueEncoder` per cue; the first cue is the main one."""
+
+    def __init__(
+        self, cue_widths: Mapping[str, int], *, width: int, n_layers: int, n_heads: int, seed: int
+    ) -> None:
+        super().__init__()
+        if width % n_heads:
+            raise ValueError(f"encoder.width={width} must be a multiple of n_heads={n_heads}")
+        with torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
+            torch.manual_seed(seed)
+            self.cues = nn.ModuleDict(
+                {
+                    cue: CueEncoder(d, width=width, n_layers=n_layers, n_heads=n_heads)
+                    for cue, d in cue_widths.items()
+                }
+            )
+        self.width = width
+
+    def project(self, inputs: Mapping[str, Tensor]) -> list[Tensor]:
+        """Return q of every cue, in the encoder's order."""
+        return [encoder(inputs[cue]) for cue, encoder in self.cues.items()]
+
+    def adapt(self, cue: str, inputs: Tensor) -> Tensor:
+        """Return q̃ of one cue."""
+        encoder = self.cues[cue]
+        assert isinstance(encoder, CueEncoder)
+        return encoder.adapt(inputs)

@@ -1,0 +1,47 @@
+"""Write files so that a crash or a full disk never leaves one that looks whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextlib.contextmanager
+def atomic_writer(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary neighbour of `path`: it takes `path`'s place in the end, or vanishes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _give_usual_permissions(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write `content` to `path`, all of it or nothing."""
+    with atomic_writer(path) as file:
+        file.write(content)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write `content` to `path` as UTF-8 with plain newlines, all of it or nothing."""
+    write_bytes(path, content.encode("utf-8"))
+
+
+def _give_usual_permissions(path: str) -> None:
+    """Undo mkstemp's owner-only mode, so that results can be shared like any other file."""
+    if os.name == "posix":
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(path).chmod(0o666 & ~mask)

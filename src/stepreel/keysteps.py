@@ -1,0 +1,115 @@
+"""Algorithm 1: from a clustering to key steps, in time order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.config import KeyStepSettings
+from stepreel.types import Clustering, Labels, Mask, Seconds
+
+MOST_STEPS = 20
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Moments of one cluster that lie close in time, and the one nearest the cluster's centre."""
+
+    cluster: int
+    members: NDArray[np.int64]
+    nearest: int
+    distance: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class KeySteps:
+    """The segments shown as key steps, and what became of every moment.
+
+    step_of  (T,) position in `segments` of the step a moment is part of, or -1
+    kept     (T,) true where the moment was not trimmed as too far from its centre
+    """
+
+    segments: list[Segment]
+    step_of: Labels
+    kept: Mask
+
+
+def find_steps(
+    clustering: Clustering, settings: KeyStepSettings, *, moment_seconds: float
+) -> KeySteps:
+    """Trim, split, pick the nearest moment, and choose which segments to show."""
+    kept = keep_nearest(clustering, settings.background_ratio)
+    segments = cut_segments(clustering, kept, settings.split_gap_seconds)
+    shown = choose_segments(segments, settings, moment_seconds=moment_seconds)
+    step_of = np.full(len(clustering.times), -1, np.int64)
+    for position, segment in enumerate(shown):
+        step_of[segment.members] = position
+    return KeySteps(shown, step_of, kept)
+
+
+def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
+    """Keep, per cluster, all but the share α of moments farthest from the centre.
+
+    Of n moments floor(α·n) go, so a cluster never loses its last one.
+    """
+    kept = np.ones(len(clustering.labels), np.bool_)
+    for cluster in range(clustering.n_clusters):
+        members = np.flatnonzero(clustering.labels == cluster)
+        n_trimmed = int(background_ratio * len(members))
+        farthest = np.argsort(clustering.distances[members], kind="stable")[::-1][:n_trimmed]
+        kept[members[farthest]] = False
+    return kept
+
+
+def cut_segments(clustering: Clustering, kept: Mask, gap_seconds: float) -> list[Segment]:
+    """Cut every cluster's kept moments where they leave a gap; return segments in time order."""
+    segments = []
+    for cluster in range(clustering.n_clusters):
+        members = np.flatnonzero(kept & (clustering.labels == cluster))
+        for part in split_at_gaps(clustering.times[members], gap_seconds):
+            segments.append(_segment(clustering, cluster, members[part]))
+    return sorted(segments, key=lambda segment: segment.nearest)
+
+
+def split_at_gaps(times: Seconds, gap_seconds: float) -> list[slice]:
+    """Split increasing `times` wherever two neighbours lie more than `gap_seconds` apart.
+
+    >>> split_at_gaps(np.array([0., 1., 2., 7., 8.]), gap_seconds=2.0)
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    if len(times) == 0:
+        return []
+    cuts = np.flatnonzero(np.diff(times) > gap_seconds) + 1
+    bounds = [0, *(int(cut) for cut in cuts), len(times)]
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+
+def choose_segments(
+    segments: Sequence[Segment], settings: KeyStepSettings, *, moment_seconds: float
+) -> list[Segment]:
+    """Leave out what is too short, then all but the `top` nearest to their centres.
+
+    If all are too short, the longest one stands for the recording.
+    """
+    shortest = settings.min_step_seconds - 1e-9
+    long_enough = [s for s in segments if len(s.members) * moment_seconds >= shortest]
+    if not long_enough:
+        long_enough = sorted(segments, key=lambda segment: -len(segment.members))[:1]
+    most = settings.top or MOST_STEPS
+    best = sorted(long_enough, key=lambda segment: segment.distance)[:most]
+    return sorted(best, key=lambda segment: segment.nearest)
+
+
+def _segment(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -> Segment:
+    own = clustering.distances[members]
+    other = clustering.other_distances[members]
+    nearest = int(np.argmin(own))
+    # Both distances zero: two clusters coincide, and nothing speaks for this one.
+    share = np.divide(own, other, out=np.ones_like(own), where=other > 0)
+    confidence = float(np.clip(1.0 - share.mean(), 0.0, 1.0))
+    return Segment(cluster, members, int(members[nearest]), float(own[nearest]), confidence)

@@ -1,0 +1,10 @@
+"""Turn a storyboard into what people look at: a page, an index of several, and exports."""
+
+from __future__ import annotations
+
+from stepreel.report.exports import EXPORTS
+from stepreel.report.index import write_index
+from stepreel.report.page import render_page
+from stepreel.report.write import write_report
+
+__all__ = ["EXPORTS", "render_page", "write_index", "write_report"]

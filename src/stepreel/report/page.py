@@ -1,0 +1,170 @@
+"""Make the one-file page of a storyboard, with its pictures, style and script inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from stepreel.report.addresses import address_of, path_inside
+from stepreel.report.chapters import to_webvtt, to_youtube, youtube_problem
+from stepreel.report.palette import Kind, kind_of
+from stepreel.report.timeline import lay_out
+from stepreel.report.wording import clock, length
+from stepreel.storyboard import KeyStep, Storyboard
+
+_STYLES = ("shared.css", "storyboard.css", "print.css")
+_SCRIPTS = ("player.js", "timeline.js", "sharing.js", "storyboard.js")
+
+
+def render_page(board: Storyboard, folder: Path) -> str:
+    """Return the page of `board`; pictures that `folder` does not hold become placeholders."""
+    used = kinds_used([board])
+    strip = embedded(folder, board.strip.file) if board.strip else None
+    style = inlined_style(_STYLES, kinds=used, board=board, strip=strip)
+    theme_script = Markup(template_text("theme.js"))
+    script = Markup("\n".join(template_text(name) for name in _SCRIPTS))
+    return (
+        environment()
+        .get_template("storyboard.html.j2")
+        .render(
+            board=board,
+            counts=Counter(step.cluster for step in board.steps),
+            content_policy=_content_policy(style, theme_script, script),
+            facts=_facts(board),
+            has_strip=strip is not None,
+            kinds=used,
+            page_data=_script_safe_json(_page_data(board, has_strip=strip is not None)),
+            pictures={step.index: embedded(folder, step.picture) for step in board.steps},
+            script=script,
+            settings=json.dumps(board.settings, indent=2, ensure_ascii=False, default=str),
+            style=style,
+            theme_script=theme_script,
+            timeline=lay_out(board),
+            twins=_twins(board),
+            video=address_of(board.recording.file),
+        )
+    )
+
+
+@cache
+def environment() -> Environment:
+    """Return the template environment of this package; everything is escaped by default."""
+    made = Environment(
+        loader=PackageLoader("stepreel.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"clock": clock, "lasting": length, "kind": kind_of}
+    return made
+
+
+def template_text(name: str) -> str:
+    """Return a style or script file; its newlines are plain, as a browser hashes them."""
+    return (files("stepreel.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def inlined_style(names: tuple[str, ...], **values: Any) -> Markup:
+    """Return the named style sheets, and after them the rules that depend on `values`."""
+    computed = environment().get_template("computed.css.j2").render(**values)
+    return Markup("\n".join([*map(template_text, names), computed]))
+
+
+def sha256_source(text: str) -> str:
+    """Name `text` the way a content policy allows an inline style or script."""
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"
+
+
+def embedded(folder: Path, file: str | None) -> str | None:
+    """Return a JPEG of `folder` as a data: address, or None when there is none to show."""
+    path = path_inside(folder, file) if file else None
+    try:
+        jpeg = path.read_bytes() if path else b""
+    except OSError:
+        return None
+    if not jpeg.startswith(b"\xff\xd8"):
+        return None
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")
+
+
+def kinds_used(boards: list[Storyboard]) -> list[Kind]:
+    """Return every kind that the boards' steps or timelines show, in order."""
+    stretches = {span.cluster for board in boards for span in board.timeline}
+    steps = {step.cluster for board in boards for step in board.steps}
+    return [kind_of(cluster) for cluster in sorted(steps | {c for c in stretches if c is not None})]
+
+
+def _content_policy(style: str, *scripts: str) -> str:
+    """Allow these very styles and scripts, embedded pictures, and a video on disk or beside us."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "img-src data: blob:",
+            "media-src 'self' file: blob: data:",
+            f"style-src {sha256_source(style)}",
+            f"script-src {' '.join(map(sha256_source, scripts))}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _facts(board: Storyboard) -> list[str]:
+    recording = board.recording
+    kinds = len({step.cluster for step in board.steps})
+    steps = "1 step" if len(board.steps) == 1 else f"{len(board.steps)} steps"
+    if kinds and kinds < len(board.steps):
+        steps += f" of {kinds} kinds" if kinds > 1 else " of 1 kind"
+    facts = [length(recording.duration_seconds), steps, f"{recording.width} × {recording.height}"]
+    return [*facts, f"{recording.fps:.4g} fps"] if recording.fps else facts
+
+
+def _twins(board: Storyboard) -> dict[int, list[KeyStep]]:
+    """Return, for each step's index, the other steps of its kind."""
+    return {
+        step.index: [
+            other
+            for other in board.steps
+            if other.cluster == step.cluster and other.index != step.index
+        ]
+        for step in board.steps
+    }
+
+
+def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:
+    return {
+        "duration": lay_out(board).seconds,
+        "offset": board.recording.player_offset_seconds,
+        "recording": board.recording.name,
+        "steps": [
+            step.model_dump(include={"index", "title", "time", "start", "end"})
+            for step in board.steps
+        ],
+        "spans": [
+            [span.start, span.end, span.kind, span.step, span.cluster] for span in board.timeline
+        ],
+        "strip": board.strip.model_dump(exclude={"file"}) if board.strip and has_strip else None,
+        "chapters": {
+            "youtube": {"text": to_youtube(board), "problem": youtube_problem(board)},
+            "webvtt": {"text": to_webvtt(board), "problem": None},
+        },
+    }
+
+
+def _script_safe_json(value: Any) -> Markup:
+    """Write JSON that cannot end the script element it stands in."""
+    text = json.dumps(value)  # ASCII only, which covers U+2028 and U+2029
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)

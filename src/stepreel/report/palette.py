@@ -1,0 +1,78 @@
+"""Give every kind of step a colour and a letter, the same in every recording."""
+
+from __future__ import annotations
+
+import colorsys
+from dataclasses import dataclass
+
+# Any two stay at least 16 CIELAB units apart in normal sight and when protanopia, deuteranopia
+# and tritanopia are simulated (Machado et al. 2009), which test_page.py holds us to.
+COLOURS = (
+    "#3f74b8",
+    "#f0903f",
+    "#2fd0bb",
+    "#ad1750",
+    "#bcd47f",
+    "#cfa8f2",
+    "#4a6712",
+    "#b8668f",
+    "#8f82ee",
+    "#cb5f4b",
+    "#55a679",
+    "#8f2a86",
+)
+_GOLDEN_ANGLE_TURNS = 0.381966
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one cluster is shown: `ink` is what can be read on top of `colour`."""
+
+    cluster: int
+    letter: str
+    colour: str
+    ink: str
+
+
+def kind_of(cluster: int) -> Kind:
+    """Return how `cluster` is shown.
+
+    >>> kind_of(1)
+    Kind(cluster=1, letter='B', colour='#f0903f', ink='#14171c')
+    """
+    colour = COLOURS[cluster] if cluster < len(COLOURS) else _generated_colour(cluster)
+    return Kind(cluster, letter(cluster), colour, _ink_on(colour))
+
+
+def letter(cluster: int) -> str:
+    """Name a cluster like a spreadsheet column.
+
+    >>> letter(0), letter(25), letter(26), letter(701), letter(702)
+    ('A', 'Z', 'AA', 'ZZ', 'AAA')
+    """
+    name = ""
+    rest = cluster + 1
+    while rest:
+        rest, place = divmod(rest - 1, 26)
+        name = chr(ord("A") + place) + name
+    return name
+
+
+def _generated_colour(cluster: int) -> str:
+    """Walk the hue circle in golden angles, so that neighbours in number are far apart."""
+    lightness = (0.42, 0.56, 0.68)[cluster % 3]
+    rgb = colorsys.hls_to_rgb(cluster * _GOLDEN_ANGLE_TURNS % 1, lightness, 0.5)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+
+
+def _ink_on(colour: str) -> str:
+    luminance = relative_luminance(colour)
+    white_contrast = 1.05 / (luminance + 0.05)
+    return "#ffffff" if white_contrast >= 4 else "#14171c"
+
+
+def relative_luminance(colour: str) -> float:
+    """Return WCAG's relative luminance, 0 for black and 1 for white."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,95 @@
+"use strict";
+// The recording's clock. All times are seconds since the first frame; the video's own position is
+// `offset` later. Without a usable video the clock still moves, so that the rest of the page works.
+
+class Player {
+  constructor(video, offset, duration) {
+    this.video = video;
+    this.offset = offset;
+    this.duration = duration;
+    this.usable = !video.error && video.networkState !== HTMLMediaElement.NETWORK_NO_SOURCE;
+    this.position = 0;
+    this.stopAt = null;
+    this.seekingOurselves = false;
+    this.onChange = () => {};
+    this.onUsable = () => {};
+    this.listen();
+  }
+
+  listen() {
+    const on = (name, action) => this.video.addEventListener(name, action);
+    on("error", () => this.setUsable(false));
+    // A codec the browser cannot show may still load its sound: then there is no picture.
+    on("loadedmetadata", () => this.setUsable(this.video.videoWidth > 0));
+    on("timeupdate", () => this.tick());
+    on("play", () => this.follow());
+    on("seeking", () => {
+      if (!this.seekingOurselves) this.stopAt = null;
+      this.onChange();
+    });
+    on("seeked", () => {
+      this.seekingOurselves = false;
+      this.onChange();
+    });
+  }
+
+  setUsable(usable) {
+    this.usable = usable;
+    this.onUsable();
+  }
+
+  now() {
+    return this.usable ? Math.max(0, this.video.currentTime - this.offset) : this.position;
+  }
+
+  seek(seconds) {
+    this.stopAt = null;
+    this.position = Math.min(Math.max(seconds, 0), this.duration);
+    if (this.usable) {
+      this.seekingOurselves = true;
+      this.video.currentTime = this.position + this.offset;
+    }
+    this.onChange();
+  }
+
+  play() {
+    // A refused start (such as a browser that forbids it) leaves the picture where it is.
+    if (this.usable) this.video.play().catch(() => {});
+  }
+
+  toggle() {
+    this.stopAt = null;
+    if (this.video.paused) this.play();
+    else this.video.pause();
+  }
+
+  playSpan(start, end) {
+    this.seek(start);
+    this.stopAt = end;
+    this.play();
+  }
+
+  useFile(file) {
+    if (this.fileAddress) URL.revokeObjectURL(this.fileAddress);
+    this.fileAddress = URL.createObjectURL(file);
+    this.video.src = this.fileAddress;
+    this.video.currentTime = this.position + this.offset;
+  }
+
+  follow() {
+    // timeupdate comes four times a second; the playhead should glide.
+    const step = () => {
+      this.tick();
+      if (!this.video.paused && !this.video.ended) requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+
+  tick() {
+    if (this.stopAt !== null && !this.video.seeking && this.now() >= this.stopAt) {
+      this.stopAt = null;
+      this.video.pause();
+    }
+    this.onChange();
+  }
+}

@@ -1,0 +1,137 @@
+"""storyboard.json: the one contract between the finder, the page and every export.
+
+All times are seconds since the recording's first displayed frame. Add `player_offset_seconds` to
+get the position a video player shows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from stepreel.errors import StepreelError
+
+FORMAT_VERSION: Literal[1] = 1
+
+
+class _Contract(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Span(_Contract):
+    """A stretch of the recording."""
+
+    start: float = Field(ge=0, description="First moment, in seconds.")
+    end: float = Field(ge=0, description="Where the last moment ends, in seconds.")
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> Self:
+        if self.end < self.start:
+            raise ValueError(f"a span ends ({self.end}) before it starts ({self.start})")
+        return self
+
+    @property
+    def seconds(self) -> float:
+        """How long the span lasts."""
+        return self.end - self.start
+
+
+class KeyStep(Span):
+    """One key step: the moment that shows it best, and its extent."""
+
+    index: int = Field(ge=1, description="Position in time order, from 1.")
+    title: str = Field(description="What to call the step; free to edit.")
+    time: float = Field(ge=0, description="The moment that shows the step best, in seconds.")
+    cluster: int = Field(
+        ge=0, description="Which kind of step this is; a repeated step repeats it."
+    )
+    occurrence: int = Field(ge=1, description="The how-manieth step of its cluster this is.")
+    occurrences: int = Field(ge=1, description="How many steps its cluster has in this recording.")
+    distance: float = Field(ge=0, description="Distance of `time` to its cluster's centre.")
+    confidence: float = Field(
+        ge=0,
+        le=1,
+        description="Mean over the step's moments of 1 - (distance to the own cluster's centre / "
+        "distance to the nearest other centre): 0 = between two clusters, 1 = on the own centre.",
+    )
+    picture: str | None = Field(default=None, description="JPEG of `time`, relative to this file.")
+
+
+class TimelineSpan(Span):
+    """A stretch of the timeline; together they cover the recording without overlap."""
+
+    kind: Literal["step", "uncertain", "left-out", "background"] = Field(
+        description="step: part of a key step. uncertain: trimmed as too far from its centre. "
+        "left-out: a segment too short or not among the best. background: 2 s or more of no step."
+    )
+    cluster: int | None = Field(default=None, ge=0, description="Its cluster, where it has one.")
+    step: int | None = Field(default=None, ge=1, description="Index of the key step it is part of.")
+
+
+class Strip(_Contract):
+    """One picture holding small thumbnails of the whole recording, row by row."""
+
+    file: str = Field(description="JPEG, relative to this file.")
+    count: int = Field(ge=1)
+    columns: int = Field(ge=1)
+    tile_width: int = Field(ge=1, description="Pixels.")
+    tile_height: int = Field(ge=1, description="Pixels.")
+    interval_seconds: float = Field(gt=0, description="Tile i shows the moment i x this.")
+
+
+class RecordingReference(_Contract):
+    """Which recording this storyboard is of, and how to find it."""
+
+    name: str = Field(description="File name as it was given.")
+    file: str = Field(description="Path to the video, relative to this file, with forward slashes.")
+    fingerprint: str = Field(description="Hash of the file's content.")
+    duration_seconds: float = Field(ge=0)
+    width: int = Field(ge=1, description="Displayed width in pixels, rotation applied.")
+    height: int = Field(ge=1, description="Displayed height in pixels, rotation applied.")
+    fps: float = Field(ge=0, description="Mean frame rate; 0 when unknown.")
+    first_frame_seconds: float = Field(
+        description="The first frame's time on the file's own clock."
+    )
+    player_offset_seconds: float = Field(
+        ge=0, description="Add to any time here to get a player's position (0 for most files)."
+    )
+
+
+class Storyboard(_Contract):
+    """The key steps of one recording and everything needed to show them."""
+
+    format: Literal["stepreel-storyboard"] = "stepreel-storyboard"
+    version: Literal[1] = 1
+    title: str
+    recording: RecordingReference
+    steps: list[KeyStep]
+    timeline: list[TimelineSpan]
+    uncertain: list[Span] = Field(description="Moments trimmed as too far from their centre.")
+    background: list[Span] = Field(description="Runs of 2 s or more that belong to no step.")
+    strip: Strip | None = None
+    notes: list[str] = Field(default=[], description="What a reader of the result should know.")
+    settings: dict[str, Any] = Field(default={}, description="The run's resolved settings.")
+    seed: int = 0
+    stepreel_version: str = ""
+
+
+def read_storyboard(path: Path | str) -> Storyboard:
+    """Read a storyboard.json, or say what is wrong with it."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
+    except UnicodeDecodeError as problem:
+        raise StepreelError(f"{path}: is not UTF-8 text; is this a storyboard.json?") from problem
+    try:
+        return Storyboard.model_validate_json(text)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise StepreelError(
+            f"{path}: not a storyboard of version {FORMAT_VERSION}: {where}: {first['msg']} "
+            "(`stepreel schema` prints the expected form)"
+        ) from problem

@@ -1,0 +1,123 @@
+"""What the rooms of the pipeline hand to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Seconds = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+Progress = Callable[[str, float, float], None]
+"""Called as progress(what is being done, how much is done, how much there is)."""
+
+
+def no_progress(what: str, done: float, total: float) -> None:
+    """Report to nobody: the default of everything that takes a `Progress`."""
+
+
+def readable(name: str) -> str:
+    r"""Replace what is no text in a file name, so that it can be written to JSON and shown.
+
+    >>> readable("take\udcff.mp4")
+    'take�.mp4'
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A video file and the facts its header tells; nothing of it is decoded yet but one frame."""
+
+    path: Path
+    fingerprint: str
+    width: int
+    height: int
+    fps: float
+    declared_seconds: float
+    first_frame_seconds: float
+    player_offset_seconds: float
+    shown_in_decoding_order: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file's name, as the user knows it."""
+        return readable(self.path.name)
+
+    def __repr__(self) -> str:
+        size = f"{self.width} x {self.height}"
+        return (
+            f"Recording({self.name!r}, {size}, {self.fps:.5g} fps, {self.declared_seconds:.1f} s)"
+        )
+
+
+@dataclass(frozen=True)
+class FeatureTrack:
+    """One cue of one recording over time; an embedding is just another one.
+
+    times     (T,) seconds since the first displayed frame, increasing
+    features  (T, D)
+    valid     (T,) true where the cue has something to say
+    """
+
+    recording: str
+    cue: str
+    times: Seconds
+    features: Floats
+    valid: Mask
+
+    def __post_init__(self) -> None:
+        if self.features.ndim != 2:
+            raise ValueError(f"features must be (T, D), not {self.features.shape}")
+        if self.times.shape != self.valid.shape or self.times.shape != self.features.shape[:1]:
+            raise ValueError(
+                f"times {self.times.shape}, valid {self.valid.shape} and features "
+                f"{self.features.shape} must agree in their first axis"
+            )
+        if np.any(np.diff(self.times) <= 0):
+            raise ValueError("times must increase")
+        if not np.isfinite(self.features[self.valid]).all():
+            raise ValueError("valid features must be finite; mark what is not as invalid")
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def width(self) -> int:
+        """The number of features per moment (D)."""
+        return int(self.features.shape[1])
+
+    def __repr__(self) -> str:
+        extent = f"{self.times[0]:.1f}-{self.times[-1]:.1f} s" if len(self) else "empty"
+        shape = f"{len(self)} x {self.width}"
+        return f"FeatureTrack({self.recording!r}, {self.cue!r}, {shape}, {extent})"
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Which cluster every moment of one recording belongs to, and how well it fits there.
+
+    labels           (T,) cluster of every moment, 0..n_clusters-1
+    distances        (T,) to the centre of the own cluster
+    other_distances  (T,) to the nearest other centre; infinite if there is only one cluster
+    """
+
+    times: Seconds
+    labels: Labels
+    distances: Floats
+    other_distances: Floats
+    n_clusters: int
+
+    def __post_init__(self) -> None:
+        shapes = {a.shape for a in (self.times, self.labels, self.distances, self.other_distances)}
+        if len(shapes) != 1 or self.times.ndim != 1:
+            raise ValueError(f"one value per moment is needed everywhere, got shapes {shapes}")
+
+    def __repr__(self) -> str:
+        return f"Clustering({len(self.times)} moments in {self.n_clusters} clusters)"

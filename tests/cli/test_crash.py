@@ -1,0 +1,34 @@
+"""Killed without warning at named places, a rerun gives what an unbroken run gives."""
+
+from __future__ import annotations
+
+import pytest
+from videos import busy_task, steady, write_video
+
+from cli.commands import stepreel
+
+SETTINGS = ["-k", "3", "--set", "train.epochs=8", "--set", "train.n_chunks=16"]
+SETTINGS += ["--set", "extract.shard_seconds=4"]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    video = write_video(folder / "take.mp4", steady(360), busy_task())
+    done = stepreel("run", video, "-o", folder / "out", *SETTINGS, cache=folder / "cache")
+    assert done.returncode == 0, done.stderr
+    return video, (folder / "out" / "take" / "storyboard.json").read_text()
+
+
+@pytest.mark.parametrize("place", ["mid-extraction", "between-cues", "mid-epoch"])
+def test_a_rerun_after_a_crash_gives_the_same_result(unbroken, tmp_path, place):
+    video, expected = unbroken
+    # As deep below the root as the unbroken run's output, so that relative paths agree.
+    output = video.parent / f"crash-{place}"
+    arguments = ["run", video, "-o", output, *SETTINGS]
+    crashed = stepreel(*arguments, cache=tmp_path, STEPREEL_FAILPOINT=place)
+    assert crashed.returncode in (-9, 137)
+    assert not list(output.rglob("storyboard.*"))
+    again = stepreel(*arguments, cache=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (output / "take" / "storyboard.json").read_text() == expected

@@ -1,0 +1,220 @@
+"""The command as users type it, right and wrong: message, exit status, and what is on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from videos import busy_task, gray, steady, write_audio, write_video
+
+from cli.commands import FAST, stepreel
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("task")
+    write_video(folder / "take1.mp4", steady(180), busy_task(0))
+    write_video(folder / "take2.mp4", steady(150), busy_task(0))
+    return folder
+
+
+def assert_one_clear_message(done, status, *words):
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert 0 < len(done.stderr.strip().splitlines()) <= 3
+
+
+def test_one_recording_gives_a_storyboard_and_says_where(folder, tmp_path):
+    done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", "-k", 3, *FAST)
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "out" / "take1" / "storyboard.html") in done.stdout
+    board = json.loads((tmp_path / "out" / "take1" / "storyboard.json").read_text())
+    assert board["recording"]["name"] == "take1.mp4"
+    assert board["settings"]["key_steps"]["n_clusters"] == 3
+    assert not (tmp_path / "out" / "index.html").exists()
+    assert "Warning" not in done.stderr
+
+
+def test_several_recordings_share_clusters_and_get_an_index(folder, tmp_path):
+    takes = [folder / "take1.mp4", folder / "take2.mp4"]
+    done = stepreel("run", *takes, "-o", tmp_path, "-k", 3, *FAST)
+    assert done.returncode == 0, done.stderr
+    index = (tmp_path / "index.html").read_text()
+    assert "take1/storyboard.html" in index
+    assert "take2/storyboard.html" in index
+    assert "2 done, 0 failed" in done.stdout
+
+
+def test_a_broken_recording_is_reported_and_the_rest_is_done(folder, tmp_path):
+    (tmp_path / "empty.mp4").write_bytes(b"")
+    (tmp_path / "words.mp4").write_text("not a video " * 99)
+    write_audio(tmp_path / "sound.mp4")
+    bad = [tmp_path / name for name in ("empty.mp4", "words.mp4", "sound.mp4", "absent.mp4")]
+    done = stepreel("run", *bad, folder / "take1.mp4", "-o", tmp_path / "out", *FAST)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    for words in [
+        "empty.mp4: is empty",
+        "words.mp4: is not a video",
+        "sound.mp4: no video stream",
+        "absent.mp4: does not exist",
+    ]:
+        assert words in done.stderr
+    assert (tmp_path / "out" / "take1" / "storyboard.html").exists()
+    assert "1 done, 4 failed" in done.stdout
+    assert "is empty" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_nothing_that_can_be_done_is_status_two(tmp_path):
+    (tmp_path / "empty.mp4").write_bytes(b"")
+    done = stepreel("run", tmp_path / "empty.mp4", "-o", tmp_path / "out")
+    assert_one_clear_message(done, 2, "empty.mp4: is empty")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_one_frame_gives_one_step_and_a_note(tmp_path):
+    write_video(tmp_path / "one.mkv", [0.0], lambda i: gray(99))
+    done = stepreel("run", tmp_path / "one.mkv", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    board = json.loads((tmp_path / "out" / "one" / "storyboard.json").read_text())
+    assert len(board["steps"]) == 1
+    assert "fewer than the 7 asked for" in board["notes"][0]
+
+
+def test_a_truncated_recording_is_used_and_said(folder, tmp_path):
+    whole = write_video(tmp_path / "whole.mkv", steady(180), busy_task()).read_bytes()
+    (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
+    done = stepreel("run", tmp_path / "cut.mkv", "-o", tmp_path / "out", *FAST)
+    assert done.returncode == 0, done.stderr
+    assert "Only the first" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="takes root's rights as Linux can")
+def test_a_recording_without_permission_is_said(folder, tmp_path):
+    locked = tmp_path / "locked.mp4"
+    locked.write_bytes((folder / "take1.mp4").read_bytes())
+    locked.chmod(0)
+    assert_one_clear_message(stepreel("run", locked, "-o", tmp_path / "out"), 2, "permission")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--preset", "quik"], ["unknown preset 'quik'", "known:", "quick"]),
+        (["--set", "train.epoch=3"], ["unknown setting 'train.epoch'", "epochs"]),
+        (["--set", "extract.cues=taste"], ["unknown cue 'taste'", "appearance", "motion"]),
+        (["-k", "0"], ["n_clusters"]),
+        (["--top", "0"], ["top"]),
+    ],
+)
+def test_wrong_options_are_explained(folder, tmp_path, arguments, words):
+    done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", *arguments)
+    assert_one_clear_message(done, 2, *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_option_names_itself(folder):
+    done = stepreel("run", folder / "take1.mp4", "--clutsers", "3")
+    assert done.returncode == 2
+    assert "--clutsers" in done.stderr
+    assert "--clusters" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_in_the_way_of_the_output_is_said_before_any_work(folder, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out")
+    assert_one_clear_message(done, 2, "in the way", "-o")
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="takes root's rights as Linux can")
+def test_a_folder_that_cannot_be_written_is_said(folder, tmp_path):
+    tmp_path.chmod(0o500)
+    done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out")
+    assert_one_clear_message(done, 2, "cannot be written", "Permission denied", "-o")
+
+
+ODD_NAMES = [
+    "-rf.mp4",
+    "a b.mp4",
+    'it\'s "odd".mp4',
+    "<script>alert(1)<.mp4",
+    "Übung-步骤.mp4",
+    "http:x.mp4",
+    "[red]x.mp4",
+    "tab\there\x1b[31m.mp4",
+]
+
+
+def test_odd_names_are_plain_names(folder, tmp_path):
+    for name in ODD_NAMES:
+        (tmp_path / name).write_bytes((folder / "take2.mp4").read_bytes())
+    done = stepreel("run", "-o", "out", *FAST, "--", *ODD_NAMES, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b[31m" not in done.stdout
+    assert len(list((tmp_path / "out").glob("*/storyboard.html"))) == len(ODD_NAMES)
+    for page in [tmp_path / "out" / "index.html", *(tmp_path / "out").glob("*/storyboard.html")]:
+        assert "<script>alert" not in page.read_text()
+    # The same folders again in a second run.
+    stepreel("run", "-o", "out", *FAST, "--", *ODD_NAMES, cwd=tmp_path)
+    assert len(list((tmp_path / "out").glob("*/storyboard.html"))) == len(ODD_NAMES)
+
+
+def test_a_name_that_is_no_text_works(folder, tmp_path):
+    name = os.fsdecode(b"take\xff.mp4")
+    try:
+        (tmp_path / name).write_bytes((folder / "take2.mp4").read_bytes())
+    except OSError:
+        pytest.skip("this file system has text names only")
+    done = stepreel("run", name, "-o", "out", *FAST, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("after_seconds", [0.05, 0.6, 1.5])
+def test_ctrl_c_at_any_point_is_status_130(folder, tmp_path, after_seconds):
+    long = [*FAST[2:], "--set", "train.epochs=100000", "--set", "train.stop_when_settled=false"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stepreel", "run", folder / "take1.mp4", "-o", tmp_path, *long],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "STEPREEL_CACHE": str(tmp_path / "cache")},
+    )
+    time.sleep(after_seconds)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    if after_seconds > 0.5:  # earlier, Python itself may not have started
+        assert process.returncode == 130, errors
+        assert "Traceback" not in errors
+    assert not list(tmp_path.rglob("storyboard.*"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the file size as POSIX can")
+@pytest.mark.parametrize("limit_kilobytes", [0, 8, 40])
+def test_a_disk_that_is_full_leaves_nothing_that_looks_whole(folder, tmp_path, limit_kilobytes):
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit_kilobytes * 1024},) * 2);"
+        "sys.argv[0] = 'stepreel'; from stepreel.cli import main; main()"
+    )
+    arguments = ["run", folder / "take1.mp4", "-o", tmp_path / "out", *FAST]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "STEPREEL_CACHE": str(tmp_path / "cache")},
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "cannot write" in done.stderr or "cannot be written" in done.stderr, done.stderr
+    assert not [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
+    again = stepreel(*arguments, cache=tmp_path / "cache")
+    assert again.returncode == 0, again.stderr

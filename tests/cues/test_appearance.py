@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from stepreel.cues.appearance import PIXELS, WIDTH, AppearanceCue, _pooled_network
+from stepreel.moments import Moment
+
+
+@pytest.fixture(scope="module")
+def cue(tmp_path_factory):
+    cue = AppearanceCue()
+    cue.prepare(tmp_path_factory.mktemp("backbones"))
+    return cue
+
+
+def moment(picture):
+    flat = np.zeros((8, 8), np.uint8)
+    return Moment(0, 0.0, picture, flat, flat, 0.1)
+
+
+def test_features_are_those_of_the_network_itself(cue):
+    rng = np.random.default_rng(0)
+    picture = rng.integers(0, 255, (PIXELS, PIXELS, 3), dtype=np.uint8)
+    ours = cue.extract([moment(picture)])["features"]
+    with torch.no_grad():
+        expected = _pooled_network().eval()(torch.from_numpy(picture)[None]).numpy()
+    assert ours.shape == (1, WIDTH)
+    np.testing.assert_allclose(ours, expected, atol=1e-3)
+
+
+def test_the_weights_are_trained_ones_a_picture_is_nearer_to_itself_brightened_than_to_noise(cue):
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:PIXELS, :PIXELS]
+    scene = np.stack([128 + 90 * np.sin(x / 9), 128 + 90 * np.sin(y / 15), (x + y) / 4], -1)
+    scene = scene.clip(0, 255).astype(np.uint8)
+    brighter = (scene * 0.8 + 30).astype(np.uint8)
+    noise = rng.integers(0, 255, scene.shape, dtype=np.uint8)
+    a, b, c = cue.extract([moment(scene), moment(brighter), moment(noise)])["features"]
+    assert np.linalg.norm(a - b) < 0.7 * np.linalg.norm(a - c)
+
+
+def test_batching_does_not_change_the_features(cue):
+    rng = np.random.default_rng(1)
+    moments = [moment(rng.integers(0, 255, (90, 160, 3), dtype=np.uint8)) for _ in range(3)]
+    together = cue.extract(moments)["features"]
+    alone = np.concatenate([cue.extract([m])["features"] for m in moments])
+    np.testing.assert_array_equal(together, alone)

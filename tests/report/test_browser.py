@@ -1,0 +1,263 @@
+"""What a person does with the page, done in a real Chromium."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from boards import jpeg, make_board, pictures_of, with_background
+
+from stepreel.report import write_index, write_report
+
+pytestmark = pytest.mark.browser
+
+STRIP = jpeg(120, width=320, height=36)
+NASTY = "a \"b\" 'c' #1 50% d?<script>window.hacked=1<&script>.mp4"
+
+
+class Opened:
+    """A page opened from disk, with everything it asked for and complained about."""
+
+    def __init__(self, browser, path: Path, **options) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def wait_for(self, condition: str) -> None:
+        # Playwright's own waiting needs eval, which the page's content policy forbids.
+        deadline = time.monotonic() + 10
+        while not self.value(f"Boolean({condition})"):
+            assert time.monotonic() < deadline, f"never came true: {condition}"
+            self.page.wait_for_timeout(50)
+
+    def value(self, expression: str):
+        return self.page.evaluate(expression)
+
+
+@pytest.fixture
+def open_board(browser, tmp_path: Path):
+    """Return a function that writes a board's report and opens its page."""
+    opened: list[Opened] = []
+
+    def open_it(board, **options) -> Opened:
+        folder = tmp_path / "report"
+        write_report(board, folder, pictures=pictures_of(board), strip=STRIP)
+        opened.append(Opened(browser, folder / "storyboard.html", **options))
+        return opened[-1]
+
+    yield open_it
+    for one in opened:
+        one.context.close()
+
+
+@pytest.fixture
+def with_video(open_board, place_video):
+    """Return a function that opens a board beside its video and waits until it can be played."""
+
+    def open_it(board, **options) -> Opened:
+        place_video(board.recording.file.removeprefix("../"))
+        opened = open_board(board, **options)
+        opened.wait_for("document.getElementById('video').readyState >= 1")
+        return opened
+
+    return open_it
+
+
+def current_time(opened: Opened) -> float:
+    return opened.value("document.getElementById('video').currentTime")
+
+
+def test_a_click_on_a_step_shows_its_moment_and_marks_it(with_video):
+    opened = with_video(make_board())
+    opened.page.click("#step-3", position={"x": 60, "y": 60})
+    assert current_time(opened) == pytest.approx(12.0, abs=0.1)
+    opened.wait_for("!document.getElementById('video').seeking")
+    assert opened.value("document.querySelector('.card[aria-current]').id") == "step-3"
+    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10 – 0:14"
+
+
+def test_a_step_of_a_recording_whose_picture_starts_late_is_found(with_video):
+    opened = with_video(make_board(offset=0.5))
+    opened.page.click("#step-2 .go")
+    assert current_time(opened) == pytest.approx(6.5, abs=0.1)
+
+
+def test_a_click_on_the_timeline_seeks_and_hovering_previews(with_video):
+    opened = with_video(make_board(titles=["Fold"]))
+    box = opened.page.locator("#timeline").bounding_box()
+    opened.page.mouse.move(box["x"] + box["width"] * 0.1, box["y"] + 40)
+    assert opened.page.inner_text("#preview").split() == ["0:02", "1", "·", "Fold"]
+    assert "data:image/jpeg" in opened.value(
+        "getComputedStyle(document.getElementById('preview-picture')).backgroundImage"
+    )
+    opened.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
+    assert current_time(opened) == pytest.approx(15.0, abs=0.1)
+    assert (
+        opened.page.get_attribute("#timeline", "aria-valuetext") == "0:15 of 0:20, step 4: Step 4"
+    )
+
+
+def test_keys_go_through_the_steps_and_along_the_timeline(with_video):
+    opened = with_video(make_board())
+    seen = []
+    for key in ["j", "j", "ArrowRight", "k", "4"]:
+        opened.page.keyboard.press(key)
+        seen.append(current_time(opened))
+    assert seen == pytest.approx([6, 12, 17, 12, 17], abs=0.1)
+    opened.page.focus("#timeline")
+    opened.page.keyboard.press("ArrowLeft")
+    assert current_time(opened) == pytest.approx(16, abs=0.1)
+    opened.page.keyboard.press("Shift+ArrowLeft")
+    assert current_time(opened) == pytest.approx(6, abs=0.1)
+    opened.page.keyboard.press("?")
+    assert opened.page.is_visible("#shortcuts")
+
+
+def test_enter_on_a_focused_card_goes_to_its_step(with_video):
+    opened = with_video(make_board())
+    opened.page.focus("#step-2 .go")
+    opened.page.keyboard.press("Enter")
+    assert current_time(opened) == pytest.approx(6, abs=0.1)
+
+
+def test_playing_a_step_plays_it_from_start_to_end_and_marks_it(with_video):
+    opened = with_video(make_board([(0, 1, 4, 0), (4, 4.4, 5, 1), (5, 9, 20, 2)]))
+    opened.value("document.getElementById('video').muted = true")
+    opened.page.click("[data-play='2']")
+    opened.wait_for("document.querySelector('#step-2[aria-current]')")
+    opened.wait_for("document.getElementById('video').paused && video.currentTime > 4.5")
+    assert current_time(opened) == pytest.approx(5.0, abs=0.3)
+
+
+def test_a_missing_video_is_explained_and_the_steps_still_work(open_board, place_video):
+    opened = open_board(make_board())
+    opened.wait_for("!document.getElementById('missing').hidden")
+    assert "../box.mp4" in opened.page.inner_text("#missing")
+    opened.page.click("#step-3", position={"x": 60, "y": 60})
+    large, small = opened.value("[still.src, document.querySelector('#step-3 img').src]")
+    assert large == small
+    assert opened.page.is_visible("#still")
+
+    opened.page.set_input_files("#chosen", str(place_video("elsewhere.mp4")))
+    opened.wait_for("!document.getElementById('video').hidden")
+    assert not opened.page.is_visible("#missing")
+    assert current_time(opened) == pytest.approx(12.0, abs=0.1)
+    assert not opened.page.is_visible("#mismatch")
+
+
+def test_another_recording_is_noticed(open_board, place_video):
+    opened = open_board(make_board(duration=95.0))
+    opened.wait_for("!document.getElementById('missing').hidden")
+    opened.page.set_input_files("#chosen", str(place_video("elsewhere.mp4")))
+    opened.wait_for("!document.getElementById('mismatch').hidden")
+    assert "lasts 0:20" in opened.page.inner_text("#mismatch")
+
+
+def test_a_file_that_is_no_video_is_explained(open_board, tmp_path: Path):
+    opened = open_board(make_board())
+    opened.wait_for("!document.getElementById('missing').hidden")
+    (tmp_path / "notes.mp4").write_text("not a video")
+    opened.page.set_input_files("#chosen", str(tmp_path / "notes.mp4"))
+    opened.wait_for("document.getElementById('missing').innerText.includes('notes.mp4 could not')")
+
+
+def test_nothing_is_run_or_fetched_but_the_page_and_its_video(with_video):
+    board = make_board(
+        titles=["<img src=x onerror=window.hacked=1>"], file=f"../{NASTY}", title=NASTY
+    )
+    opened = with_video(with_background(board))
+    box = opened.page.locator("#timeline").bounding_box()
+    opened.page.mouse.move(box["x"] + 30, box["y"] + 40)
+    opened.page.click("#step-1 .go")
+    opened.page.click("#theme")
+    assert opened.value("window.hacked") is None
+    assert opened.complaints == []
+    assert {url.split(":")[0] for url in opened.requests} <= {"file", "data"}
+    assert opened.page.inner_text("h1") == NASTY
+
+
+def test_light_and_dark_differ_and_the_choice_is_remembered(open_board):
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, dark = (
+        open_board(make_board(), color_scheme=scheme).value(background)
+        for scheme in ("light", "dark")
+    )
+    assert light != dark
+    opened = open_board(make_board(), color_scheme="light")
+    opened.page.click("#theme")
+    assert opened.value(background) == dark
+    opened.page.reload()
+    assert opened.value(background) == dark
+
+
+def test_the_page_works_where_storage_is_denied(open_board):
+    opened = open_board(make_board())
+    opened.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('denied') }})"
+    )
+    opened.page.reload()
+    opened.page.click("#theme")
+    opened.wait_for("document.documentElement.dataset.theme === 'dark'")
+
+
+def test_paper_shows_the_steps_but_no_video_and_no_buttons(open_board):
+    opened = open_board(make_board(), color_scheme="dark")
+    opened.page.emulate_media(media="print")
+    assert not opened.page.is_visible(".screen")
+    assert not opened.page.is_visible(".actions")
+    assert opened.page.is_visible("#step-4 img")
+    assert opened.page.is_visible(".timeline svg")
+    assert opened.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_chapters_are_copied_or_shown_for_copying(open_board):
+    opened = open_board(make_board())
+    opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened.page.click("[data-copy=webvtt]")
+    opened.wait_for("document.getElementById('toast').textContent.startsWith('Copied')")
+    assert opened.value("navigator.clipboard.readText()").startswith("WEBVTT")
+
+    opened.value("void (navigator.clipboard.writeText = () => Promise.reject(new Error('denied')))")
+    opened.page.click("[data-copy=youtube]")
+    opened.wait_for("document.getElementById('copy-dialog').open")
+    assert opened.value("getSelection().toString()").startswith("0:00 ")
+
+
+@pytest.mark.parametrize("size", [(320, 180), (180, 320)])
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+def test_nothing_sticks_out_of_the_window(open_board, size, width):
+    titles = ["Donaudampfschifffahrt" * 12, "مرحبا " * 30, "🧰 " * 40]
+    board = make_board(titles=titles, title="w" * 300, size=size)
+    opened = open_board(board, viewport={"width": width, "height": 800})
+    assert opened.value("document.documentElement.scrollWidth") == width
+    cards = opened.value(
+        "[...document.querySelectorAll('.card')].map(c => [c.scrollWidth, c.clientWidth])"
+    )
+    assert all(needed <= there for needed, there in cards)
+
+
+def test_a_page_without_steps_opens_quietly(with_video):
+    opened = with_video(make_board([]))
+    opened.page.keyboard.press("j")
+    assert opened.page.is_visible(".empty")
+    assert opened.complaints == []
+
+
+def test_the_index_leads_to_each_page(browser, tmp_path: Path):
+    board = make_board()
+    for name in ["take #1", "take 2"]:
+        write_report(board, tmp_path / name, pictures=pictures_of(board), strip=STRIP)
+    index = write_index(tmp_path, [("take #1", board), ("take 2", board)], failed=[])
+    opened = Opened(browser, index)
+    loaded = opened.value("[...document.images].map(i => i.complete && i.naturalWidth > 0)")
+    assert loaded == [True] * 8
+    assert opened.complaints == []
+    opened.page.click(".take h2 a")
+    opened.page.wait_for_url("**/take%20%231/storyboard.html")
+    opened.context.close()

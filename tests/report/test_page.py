@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boards import make_board, pictures_of
+
+from stepreel.errors import OutputError
+from stepreel.report import EXPORTS, render_page, write, write_report
+from stepreel.report.addresses import address_of, path_inside
+from stepreel.report.palette import COLOURS, kind_of
+from stepreel.storyboard import read_storyboard
+
+NASTY = "</script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
+
+
+class Elements(HTMLParser):
+    """Collects start tags, and the text of the page's data."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.data_text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1][1].get("type") == "application/json":
+            self.data_text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def test_a_report_holds_everything_and_its_json_reads_back(tmp_path: Path):
+    board = make_board(title="Schachtel falten – 折り紙")
+    written = write_report(board, tmp_path, pictures=pictures_of(board), strip=b"\xff\xd8strip")
+    names = {path.relative_to(tmp_path).as_posix() for path in written}
+    assert names == {
+        "storyboard.json",
+        "storyboard.html",
+        "pictures/strip.jpg",
+        *(f"pictures/step-0{index}.jpg" for index in range(1, 5)),
+        *(export.file for export in EXPORTS.values()),
+    }
+    assert all(path.is_file() for path in written)
+    assert read_storyboard(tmp_path / "storyboard.json") == board
+    assert "折り紙" in (tmp_path / "storyboard.json").read_text(encoding="utf-8")
+
+
+def test_pictures_of_an_earlier_run_are_removed_and_other_files_kept(tmp_path: Path):
+    board = make_board()
+    write_report(board, tmp_path, pictures=pictures_of(board), strip=None)
+    (tmp_path / "pictures" / "mine.jpg").write_bytes(b"x")
+    fewer = make_board([(0, 1, 2, 0)])
+    write_report(fewer, tmp_path, pictures=pictures_of(fewer), strip=None)
+    left = {path.name for path in (tmp_path / "pictures").iterdir()}
+    assert left == {"step-01.jpg", "mine.jpg"}
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(errno.ENOSPC, "MB free"), (errno.EACCES, "permissions")]
+)
+def test_a_report_that_cannot_be_written_says_what_to_do(tmp_path, monkeypatch, number, expected):
+    def fail(*_):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(write, "write_text", fail)
+    with pytest.raises(OutputError, match=expected) as caught:
+        write_report(make_board(), tmp_path / "out", pictures={}, strip=None)
+    assert str(tmp_path / "out") in str(caught.value)
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path):
+    (tmp_path / "out").write_text("not a folder")
+    with pytest.raises(OutputError, match="in the way"):
+        write_report(make_board(), tmp_path / "out", pictures={}, strip=None)
+
+
+def test_a_picture_outside_of_the_folder_is_neither_written_nor_embedded(tmp_path: Path):
+    assert path_inside(tmp_path / "out", "../secret.jpg") is None
+    (tmp_path / "secret.jpg").write_bytes(b"\xff\xd8secret")
+    board = make_board([(0, 1, 2, 0)])
+    step = board.steps[0].model_copy(update={"picture": "../secret.jpg"})
+    board = board.model_copy(update={"steps": [step]})
+    with pytest.raises(ValueError, match="outside"):
+        write_report(board, tmp_path / "out", pictures={1: b"x"}, strip=None)
+    assert "No picture" in render_page(board, tmp_path / "out")
+
+
+def test_names_and_titles_stay_text(tmp_path: Path):
+    board = make_board(titles=[NASTY], title=NASTY, file="../" + NASTY.replace("/", ""))
+    elements = Elements(render_page(board, tmp_path))
+    assert [attributes.get("type") for attributes in elements.all("script")] == [
+        None,
+        "application/json",
+        None,
+    ]
+    assert not [a for _, a in elements.tags if "onerror" in a]
+    assert json.loads(elements.data_text)["steps"][0]["title"] == NASTY
+    assert not re.search("[<>&\u2028]", elements.data_text)
+
+
+def test_the_page_asks_for_nothing_but_the_video(tmp_path: Path):
+    board = make_board()
+    write_report(board, tmp_path, pictures=pictures_of(board), strip=b"\xff\xd8strip")
+    elements = Elements((tmp_path / "storyboard.html").read_text(encoding="utf-8"))
+    addresses = [a[key] for _, a in elements.tags for key in ("src", "href") if a.get(key)]
+    outside = [a for a in addresses if not a.startswith(("data:", "#"))]
+    assert outside == ["../box.mp4"]
+    assert not [a for _, a in elements.tags if "style" in a or "onclick" in a]
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("../a b.mp4", "../a%20b.mp4"),
+        ("a:b.mp4", "./a%3Ab.mp4"),
+        ("file:b.mp4", "./file%3Ab.mp4"),
+        ("javascript:alert(1)//.mp4", "./javascript%3Aalert%281%29//.mp4"),
+        ("../x\"'<>#%?.mp4", "../x%22%27%3C%3E%23%25%3F.mp4"),
+        ("Küche/日.mp4", "./K%C3%BCche/%E6%97%A5.mp4"),
+        ("//host/a.mp4", "file:///host/a.mp4"),
+        ("file:///D:/a%20b.mp4", "file:///D:/a%20b.mp4"),
+    ],
+)
+def test_any_file_name_becomes_an_address_of_that_file(file, address):
+    assert address_of(file) == address
+
+
+@pytest.mark.parametrize("n_steps", [0, 1, 20, 60])
+def test_pages_of_any_number_of_steps_can_be_made(tmp_path: Path, n_steps):
+    extents = [(100.0 * i, 100.0 * i + 9, 100.0 * i + 50, i % 17) for i in range(n_steps)]
+    page = render_page(make_board(extents, duration=3 * 3600), tmp_path)
+    cards = [a for a in Elements(page).all("li") if "data-step" in a]
+    assert len(cards) == n_steps
+    assert ("No key steps were found" in page) == (n_steps == 0)
+
+
+def test_a_repeated_step_links_the_others_of_its_kind(tmp_path: Path):
+    elements = Elements(render_page(make_board(), tmp_path))
+    assert [a["data-go"] for a in elements.all("a") if "data-go" in a] == ["3", "1"]
+
+
+def test_the_same_board_gives_the_same_page(tmp_path: Path):
+    assert render_page(make_board(), tmp_path) == render_page(make_board(), tmp_path)
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
+SIGHTS = {
+    "normal": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def lab(colour: str, sight: np.ndarray) -> np.ndarray:
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = to_xyz @ np.clip(sight @ linear, 0, 1) / [0.9505, 1.0, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_colours_stay_apart_for_every_kind_of_sight(sight):
+    seen = [lab(colour, np.asarray(SIGHTS[sight])) for colour in COLOURS]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 16
+
+
+def test_kinds_past_the_palette_get_their_own_colours_and_letters():
+    kinds = [kind_of(cluster) for cluster in range(40)]
+    assert len({kind.colour for kind in kinds}) == 40
+    assert [kinds[i].letter for i in (0, 25, 26)] == ["A", "Z", "AA"]

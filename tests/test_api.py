@@ -1,0 +1,93 @@
+"""The public Python interface, as a cookbook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from videos import busy_task, steady, write_video
+
+import stepreel
+from stepreel import RecordingError, find_key_steps
+
+FAST = {"train__epochs": 20, "train__n_chunks": 32}
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("videos")
+    return write_video(folder / "shelf.mp4", steady(270), busy_task())
+
+
+def test_one_call_from_a_file_to_its_key_steps(video):
+    board = find_key_steps(video, clusters=3, **FAST)
+    assert board.steps[0].time >= 0
+    assert [step.index for step in board.steps] == list(range(1, len(board.steps) + 1))
+    assert all(step.start <= step.time <= step.end for step in board.steps)
+    assert 2 <= len(board.steps) <= 5
+
+
+def test_with_an_output_folder_the_storyboard_is_written_too(video, tmp_path):
+    board = find_key_steps(video, tmp_path / "out", clusters=3, **FAST)
+    folder = tmp_path / "out" / "shelf"
+    assert stepreel.read_storyboard(folder / "storyboard.json") == board
+    assert (folder / board.steps[0].picture).read_bytes()[:2] == b"\xff\xd8"
+    for name in ["storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"]:
+        assert (folder / name).stat().st_size > 50
+
+
+def test_the_timeline_covers_the_recording_without_gap_or_overlap(video):
+    board = find_key_steps(video, clusters=3, **FAST)
+    assert board.timeline[0].start == 0
+    assert board.timeline[-1].end == board.recording.duration_seconds
+    for earlier, later in zip(board.timeline, board.timeline[1:], strict=False):
+        assert earlier.end == later.start
+
+
+def test_the_long_form_shows_every_room(video, tmp_path):
+    from stepreel.cluster import cluster_recordings
+    from stepreel.config import load_settings
+    from stepreel.cues import make_cues
+    from stepreel.extract import extract_tracks
+    from stepreel.keysteps import find_steps
+    from stepreel.learning import learn_embeddings
+    from stepreel.store import Store
+    from stepreel.video import probe
+
+    settings = load_settings("quick", {"train.epochs": 5, "key_steps.n_clusters": 3})
+    store = Store(tmp_path)
+    extraction = extract_tracks(probe(video), make_cues(["motion"]), store, rate=4)
+    (embedding,) = learn_embeddings([extraction], settings, store)
+    (clustering,) = cluster_recordings([embedding], 3, seed=0)
+    found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    assert len(found.segments) >= 1
+
+
+def test_settings_can_be_changed_by_name(video):
+    board = find_key_steps(video, clusters=2, top=1, seed=3, **FAST)
+    assert len(board.steps) == 1
+    assert board.seed == 3
+    assert board.settings["train"]["epochs"] == 20
+
+
+def test_a_wrong_setting_is_a_value_error_that_lists_the_known_ones(video):
+    with pytest.raises(ValueError, match=r"known here: .*epochs"):
+        find_key_steps(video, train__epoch=3)
+
+
+def test_an_unreadable_recording_is_a_recording_error(tmp_path):
+    with pytest.raises(RecordingError, match=r"nowhere.mp4: does not exist"):
+        find_key_steps(tmp_path / "nowhere.mp4")
+
+
+def test_the_exported_names_exist():
+    for name in stepreel.__all__:
+        assert getattr(stepreel, name) is not None
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = "torch cv2 av onnxruntime sklearn scipy pydantic numpy"
+    code = f"import sys, stepreel; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

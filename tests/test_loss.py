@@ -1,0 +1,164 @@
+"""The loss against a plain double loop written from the formula."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from stepreel.loss import (
+    alike_window,
+    bmc2_loss,
+    near_window,
+    standardise_over_channels,
+    time_weights,
+)
+from stepreel.train import default_pair_weights
+
+
+def plain_loss(projected, times, length, window, pair_weights, valid):
+    """Sum over cue pairs of the mean over moment pairs, one pair at a time."""
+    total = 0.0
+    n_batch, n, _ = projected[0].shape
+    for u in range(len(projected)):
+        for v in range(len(projected)):
+            terms = []
+            for b in range(n_batch):
+                for i in range(n):
+                    for j in range(n):
+                        if not (valid[u][b, i] and valid[v][b, j]):
+                            continue
+                        gamma = ((times[b, i] - times[b, j]) / length[b]) ** 2 + 1
+                        distance = torch.linalg.vector_norm(projected[u][b, i] - projected[v][b, j])
+                        if window[b, i, j]:
+                            terms.append(distance / gamma)
+                        else:
+                            terms.append(gamma * torch.clamp(2 - distance, min=0))
+            total = total + pair_weights[u, v] * torch.stack(terms).mean()
+    return total
+
+
+def example(n_cues, dtype, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    raw = [torch.randn(2, 7, 5, generator=generator, dtype=dtype) for _ in range(n_cues)]
+    times = torch.rand(2, 7, generator=generator, dtype=dtype).sort(-1).values * 30
+    length = torch.tensor([30.0, 40.0], dtype=dtype)
+    window = torch.rand(2, 7, 7, generator=generator) < 0.4
+    return raw, times, length, window
+
+
+def unit(x):
+    return torch.nn.functional.normalize(x, dim=-1)
+
+
+@pytest.mark.parametrize("n_cues", [1, 2, 3, 4])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_the_loss_and_its_gradient_equal_the_plain_double_loop(n_cues, symmetric):
+    raw, times, length, window = example(n_cues, torch.float64)
+    if symmetric:
+        window = window | window.mT
+    weights = default_pair_weights(n_cues).double()
+    valid = [torch.ones(2, 7, dtype=torch.bool) for _ in raw]
+    ours = [x.clone().requires_grad_() for x in raw]
+    plain = [x.clone().requires_grad_() for x in raw]
+    gamma = time_weights(times, length)
+    loss = bmc2_loss([unit(x) for x in ours], window, gamma, pair_weights=weights, valid=valid)
+    expected = plain_loss([unit(x) for x in plain], times, length, window, weights, valid)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-10)
+    loss.backward()
+    expected.backward()
+    for a, b in zip(ours, plain, strict=True):
+        # The plain way has no gradient of |0| on the diagonal (it is 0/0 there).
+        torch.testing.assert_close(a.grad, torch.nan_to_num(b.grad), atol=1e-8, rtol=1e-8)
+
+
+def test_single_precision_agrees_to_five_digits():
+    raw, times, length, window = example(2, torch.float32)
+    valid = [torch.ones(2, 7, dtype=torch.bool)] * 2
+    weights = torch.ones(2, 2)
+    projected = [unit(x) for x in raw]
+    gamma = time_weights(times, length)
+    loss = bmc2_loss(projected, window, gamma, pair_weights=weights, valid=valid)
+    exact = plain_loss(
+        [x.double() for x in projected], times.double(), length.double(), window, weights, valid
+    )
+    assert loss.item() == pytest.approx(exact.item(), rel=1e-5)
+
+
+def test_invalid_moments_are_neither_anchor_nor_pair():
+    raw, times, length, window = example(2, torch.float64)
+    valid = [torch.ones(2, 7, dtype=torch.bool), torch.ones(2, 7, dtype=torch.bool)]
+    valid[1][:, 3] = False
+    weights = torch.ones(2, 2, dtype=torch.float64)
+    gamma = time_weights(times, length)
+    projected = [unit(x) for x in raw]
+    loss = bmc2_loss(projected, window, gamma, pair_weights=weights, valid=valid)
+    expected = plain_loss(projected, times, length, window, weights, valid)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-10)
+    projected[1][:, 3] = unit(torch.randn(2, 5, dtype=torch.float64))
+    changed = bmc2_loss(projected, window, gamma, pair_weights=weights, valid=valid)
+    assert changed.item() == pytest.approx(loss.item(), rel=1e-12)
+
+
+def test_exact_duplicates_give_finite_gradients():
+    x = torch.ones(1, 4, 3, requires_grad=True)
+    gamma = torch.ones(1, 4, 4)
+    window = torch.ones(1, 4, 4, dtype=torch.bool)
+    valid = [torch.ones(1, 4, dtype=torch.bool)]
+    ones = torch.ones(1, 1)
+    bmc2_loss([unit(x)], window, gamma, pair_weights=ones, valid=valid).backward()
+    assert torch.isfinite(x.grad).all()
+
+
+def test_permuting_recordings_in_a_batch_changes_nothing():
+    raw, times, length, window = example(2, torch.float64)
+    valid = [torch.ones(2, 7, dtype=torch.bool)] * 2
+    ones = torch.ones(2, 2)
+    projected = [unit(x) for x in raw]
+    gamma = time_weights(times, length)
+    one = bmc2_loss(projected, window, gamma, pair_weights=ones, valid=valid)
+    flipped = [x.flip(0) for x in projected]
+    other = bmc2_loss(flipped, window.flip(0), gamma.flip(0), pair_weights=ones, valid=valid)
+    assert one.item() == pytest.approx(other.item(), rel=1e-12)
+
+
+def test_time_weights_are_normalised_by_length():
+    gamma = time_weights(torch.tensor([[0.0, 5.0, 10.0]]), torch.tensor([10.0]))
+    expected = torch.tensor([[[1, 1.25, 2], [1.25, 1, 1.25], [2, 1.25, 1]]])
+    torch.testing.assert_close(gamma, expected)
+
+
+def test_the_near_window_includes_its_border():
+    near = near_window(torch.tensor([[0.0, 3.0, 6.5]]), 3.0)
+    assert near.tolist() == [[[True, True, False], [True, True, False], [False, False, True]]]
+
+
+def test_the_alike_window_follows_the_definition_worked_out_by_hand():
+    # One channel: left as it is. Distances are differences; the window holds neighbours.
+    raw = torch.tensor([[[0.0], [1.0], [3.0], [0.5]]])
+    near = near_window(torch.tensor([[0.0, 1.0, 2.0, 9.0]]), 1.0)
+    # Mean distance to the near others: 1, (1+2)/2, 2, and none for the last: 0.
+    expected = [
+        [True, True, False, True],
+        [True, True, False, True],
+        [False, True, True, False],
+        [False, False, False, True],
+    ]
+    assert alike_window(raw, near)[0].tolist() == expected
+
+
+def test_an_invalid_moment_is_alike_to_none():
+    raw = torch.zeros(1, 3, 1)
+    valid = torch.tensor([[True, False, True]])
+    alike = alike_window(raw, torch.ones(1, 3, 3, dtype=torch.bool), valid)
+    assert alike[0].tolist() == [[True, False, True], [False] * 3, [True, False, True]]
+
+
+def test_standardising_leaves_flat_and_single_channels_alone():
+    raw = torch.tensor([[1.0, 3.0], [2.0, 2.0]])
+    out = standardise_over_channels(raw)
+    torch.testing.assert_close(out[0], torch.tensor([-1.0, 1.0]) / math.sqrt(2))
+    assert out[1].tolist() == [2.0, 2.0]
+    single = torch.tensor([[5.0]])
+    assert standardise_over_channels(single).tolist() == [[5.0]]

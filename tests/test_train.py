@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from stepreel.config import load_settings
+from stepreel.dataset import prepare_lesson
+from stepreel.embed import embed_recording
+from stepreel.encoder import Encoder, encoder_inputs, positional_encoding
+from stepreel.store import Store
+from stepreel.train import batch_loss, train_encoder
+from stepreel.types import FeatureTrack
+
+QUICK = {"train.n_chunks": 24, "train.epochs": 12, "train.stop_when_settled": False}
+
+
+def tracks(n=40, seed=0, widths=(9, 4)):
+    rng = np.random.default_rng(seed)
+    times = np.arange(n) / 4
+    cues = ["appearance", "motion", "gaze"][: len(widths)]
+    steps = np.arange(n) * 4 // n
+    return {
+        cue: FeatureTrack(
+            "r",
+            cue,
+            times,
+            (rng.normal(size=(4, d))[steps] + 0.3 * rng.normal(size=(n, d))).astype(np.float32),
+            np.ones(n, bool),
+        )
+        for cue, d in zip(cues, widths, strict=True)
+    }
+
+
+def settings(**overrides):
+    return load_settings(
+        "quick", {**QUICK, **{k.replace("__", "."): v for k, v in overrides.items()}}
+    )
+
+
+@pytest.mark.parametrize("widths", [(9,), (9, 4), (9, 4, 1)])
+def test_the_loss_falls_with_any_number_of_cues(widths):
+    lessons = [prepare_lesson(tracks(widths=widths), settings())]
+    losses = train_encoder(lessons, settings()).losses
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+    lessons = [prepare_lesson(tracks(), settings())]
+    a, b, c = (train_encoder(lessons, settings(train__seed=s)) for s in (1, 1, 2))
+    assert a.losses == b.losses
+    assert a.losses != c.losses
+
+
+def test_training_leaves_the_global_random_state_alone():
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    train_encoder([prepare_lesson(tracks(), settings())], settings(train__epochs=1))
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("stepreel.train.CHECKPOINT_SECONDS", 0.0)
+    lessons = [prepare_lesson(tracks(), settings())]
+    whole = train_encoder(lessons, settings())
+    entry = Store(tmp_path).model_entry({"test": 1})
+
+    def stop_after_five(what, done, total):
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_encoder(lessons, settings(), entry=entry, progress=stop_after_five)
+    seen = []
+    resumed = train_encoder(
+        lessons, settings(), entry=entry, progress=lambda what, done, total: seen.append(done)
+    )
+    assert seen[0] == 6
+    assert resumed.losses == whole.losses
+    for a, b in zip(whole.encoder.parameters(), resumed.encoder.parameters(), strict=True):
+        assert torch.equal(a, b)
+    again = train_encoder(lessons, settings(), entry=entry)
+    assert again.losses == whole.losses
+
+
+def test_a_settled_loss_ends_the_training_early():
+    flat = {
+        "appearance": FeatureTrack(
+            "r", "appearance", np.arange(3.0), np.zeros((3, 2), np.float32), np.ones(3, bool)
+        )
+    }
+    chosen = settings(train__stop_when_settled=True, train__epochs=200)
+    assert len(train_encoder([prepare_lesson(flat, chosen)], chosen).losses) < 200
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_recordings_of_very_few_moments_train_and_embed(n):
+    lesson = prepare_lesson(tracks(n), settings())
+    encoder = train_encoder([lesson], settings(train__epochs=2)).encoder
+    track = embed_recording(encoder, lesson, ["appearance", "motion"], recording="r")
+    assert track.features.shape == (n, 256)
+    assert np.isfinite(track.features).all()
+
+
+def test_recordings_of_mixed_lengths_train_together():
+    lessons = [prepare_lesson(tracks(n, seed=n), settings()) for n in (5, 40, 17)]
+    assert np.isfinite(train_encoder(lessons, settings(train__epochs=3)).losses).all()
+
+
+def test_an_embedding_is_unit_length_and_describes_its_own_moment():
+    plain = tracks()
+    marked = tracks()
+    marked["appearance"].features[20] += 0.2
+    chosen = settings(train__standardise="none")
+    lesson, other = prepare_lesson(plain, chosen), prepare_lesson(marked, chosen)
+    encoder = train_encoder([lesson], chosen).encoder
+    a, b = (embed_recording(encoder, x, ["appearance"], recording="r") for x in (lesson, other))
+    np.testing.assert_allclose(np.linalg.norm(a.features, axis=1), 1, rtol=1e-5)
+    moved = np.linalg.norm(a.features - b.features, axis=1)
+    assert moved.argmax() == 20
+
+
+def test_invalid_moments_do_not_change_the_loss():
+    clean, dirty = tracks(), tracks()
+    for one in (clean, dirty):
+        one["motion"].valid[5:9] = False
+    dirty["motion"].features[5:9] = np.nan
+    values = []
+    for one in (clean, dirty):
+        lesson = prepare_lesson(one, settings())
+        values.append(train_encoder([lesson], settings(train__epochs=3)).losses)
+    assert values[0] == values[1]
+
+
+def test_positions_count_twelve_per_second_and_odd_widths_work():
+    encoding = positional_encoding(torch.tensor([0.0, 1.0], dtype=torch.float64), 3)
+    assert encoding[0].tolist() == [0.0, 1.0, 0.0]
+    expected = [np.sin(12), np.cos(12), np.sin(12 * 10000 ** (-2 / 3))]
+    assert encoding[1].tolist() == pytest.approx(expected, abs=1e-6)
+    inputs = encoder_inputs(torch.ones(2, 3), torch.zeros(2), width=4)
+    assert inputs[0].tolist() == [2.0, 3.0, 2.0]
+
+
+def test_an_encoder_of_the_papers_size_has_the_expected_parameters():
+    encoder = Encoder({"a": 2048, "b": 128}, width=128, n_layers=2, n_heads=2, seed=0)
+    layer = 3 * (128 * 128 + 128) + 3 * (128 * 128 + 128) + 4 * 128
+    cue = [(d + 1) * 128 + 2 * layer + 2 * (128 * 128 + 128) for d in (2048, 128)]
+    assert sum(p.numel() for p in encoder.parameters()) == sum(cue)
+
+
+def test_batch_loss_is_what_the_training_minimises():
+    from stepreel.dataset import gather
+
+    lesson = prepare_lesson(tracks(), settings())
+    encoder = train_encoder([lesson], settings(train__epochs=1)).encoder
+    batch = gather([lesson], [torch.arange(24)])
+    assert 0 < batch_loss(encoder, batch).item() < 8
