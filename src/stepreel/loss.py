@@ -94,9 +94,7 @@ def bmc2_loss(
             share = pairs.to(weights.dtype) / pairs.sum().clamp_min(1)
             coefficient = (forth * slope + back * slope.mT) * share
             constant = MARGIN * ((forth * repel + back * repel.mT) * share).sum()
-            total = (
-                total + _affine_contrast(projected[u], projected[v], coefficient) + constant
-            )
+            total = total + _affine_contrast(projected[u], projected[v], coefficient) + constant
     return total
 
 
