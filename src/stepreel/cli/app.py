@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stepreel.cli.demo import demo
 from stepreel.cli.info import info
 from stepreel.cli.run import run
 from stepreel.cli.schema import schema
@@ -20,6 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(demo)
 app.command()(info)
 app.command()(schema)
 

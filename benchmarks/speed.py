@@ -1,0 +1,145 @@
+"""Speed and memory: `python benchmarks/speed.py --folder work [extraction|run|length|help]`.
+
+Every figure is a ratio of things measured side by side in this run: machines differ and are shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cv2
+from processes import measure
+from recordings import enlarged_sample, looped
+
+from stepreel.cues import make_cues
+from stepreel.extract import extract_tracks
+from stepreel.machine import usable_cores
+from stepreel.moments import walk_moments
+from stepreel.store import Store
+from stepreel.video import probe
+
+RATE = 4.0
+
+
+def seconds_of(work) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def decode_only(video: Path) -> float:
+    """Decode once, with the small pictures every cue needs, and nothing else."""
+    return seconds_of(lambda: sum(1 for _ in walk_moments(probe(video), rate=RATE)))
+
+
+def spread(work, batches) -> float:
+    """Run one stage alone on all cores."""
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return seconds_of(lambda: list(pool.map(work, batches)))
+
+
+def extraction(folder: Path) -> None:
+    """Compare all stages overlapped with the sum of each alone, on three minutes of video."""
+    video = looped(enlarged_sample(folder), 180, folder / "3min.mp4")
+    appearance, motion = make_cues(["appearance", "motion"])
+    appearance.prepare(folder / "backbones")
+    moments = list(walk_moments(probe(video), rate=RATE))
+    batches = [moments[i : i + 16] for i in range(0, len(moments), 16)]
+    cv2.setNumThreads(1)
+    alone = {
+        "decoding": decode_only(video),
+        "flow": spread(motion.extract, batches),
+        "network": spread(appearance.extract, batches),
+    }
+    del moments, batches
+    shutil.rmtree(folder / "fresh", ignore_errors=True)
+    cores_before = sum(os.times()[:2])
+    together = seconds_of(
+        lambda: extract_tracks(
+            probe(video), [appearance, motion], Store(folder / "fresh"), rate=RATE
+        )
+    )
+    share = (sum(os.times()[:2]) - cores_before) / (together * usable_cores())
+    for name, seconds in alone.items():
+        print(f"  {name:<28} {seconds:7.2f} s alone on all cores")
+    total = sum(alone.values())
+    print(f"  {'extraction, all overlapped':<28} {together:7.2f} s, previews and storing included")
+    print(
+        f"  ratio {together / total:.2f} (at most 1.1); {share:.0%} of core time used (aim: 90 %)"
+    )
+
+
+def run(folder: Path) -> None:
+    """Do the whole job on a ten-minute 720p recording, then again with other clusters."""
+    video = looped(enlarged_sample(folder), 600, folder / "10min.mp4")
+    decoding = decode_only(video)
+    shutil.rmtree(folder / "cache", ignore_errors=True)
+    first = measure("run", video, "-o", folder / "out", "-q", cache=folder / "cache")
+    again = measure("run", video, "-o", folder / "out", "-q", "-k", 9, cache=folder / "cache")
+    assert first.status == again.status == 0, first.output + again.output
+    print(f"  decoding once with resizing  {decoding:7.1f} s")
+    print(
+        f"  stepreel run, first          {first.seconds:7.1f} s, {first.peak_megabytes:.0f} MB peak"
+    )
+    print(f"  stepreel run, other clusters {again.seconds:7.1f} s (under 5)")
+    print(f"  ratio {first.seconds / decoding:.2f} (at most 5)")
+
+
+def length(folder: Path, minutes: list[int]) -> None:
+    """Show cost and memory against length."""
+    print("  minutes   seconds   seconds per minute   peak MB")
+    for number in minutes:
+        video = looped(enlarged_sample(folder), 60 * number, folder / f"{number}min.mp4")
+        shutil.rmtree(folder / "cache-length", ignore_errors=True)
+        (folder / "cache-length").mkdir(parents=True)
+        shutil.copytree(folder / "backbones", folder / "cache-length" / "backbones")
+        done = measure("run", video, "-o", folder / "out", "-q", cache=folder / "cache-length")
+        assert done.status == 0, done.output
+        print(
+            f"  {number:7d} {done.seconds:9.1f} {done.seconds / number:14.2f} "
+            f"{done.peak_megabytes:17.0f}",
+            flush=True,
+        )
+        shutil.rmtree(folder / "cache-length")
+        video.unlink()
+
+
+def help_time(folder: Path) -> None:
+    """Time `stepreel --help`, best of five, beside an empty Python."""
+
+    def best(*command: str) -> float:
+        return min(
+            seconds_of(lambda: subprocess.run(command, capture_output=True, check=True))
+            for _ in range(5)
+        )
+
+    python = best(sys.executable, "-c", "pass")
+    print(f"  --help {best(sys.executable, '-m', 'stepreel', '--help'):.2f} s (under 0.5)")
+    print(f"  an empty Python {python:.2f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("build/benchmarks"))
+    parser.add_argument("--minutes", type=int, nargs="+", default=[5, 20, 60, 180])
+    parser.add_argument("parts", nargs="*", default=["extraction", "run", "length", "help"])
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    print(f"{usable_cores()} cores")
+    for part in options.parts:
+        print(part, flush=True)
+        if part == "length":
+            length(options.folder, options.minutes)
+        else:
+            {"extraction": extraction, "run": run, "help": help_time}[part](options.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""`stepreel demo`: make the sample recording, find its key steps, compare with the true ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stepreel.cli.run import Cache, Quiet, clock, find, letter, resolve_settings, summary
+from stepreel.cli.terminal import NOTHING_DONE, clear_errors, progress_bar, say, warn
+
+if TYPE_CHECKING:
+    from stepreel.sample import Sample
+    from stepreel.storyboard import Storyboard
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the sample and its storyboard.")
+    ] = Path("demo"),
+    sample_seed: Annotated[int, typer.Option(help="Which sample recording to make.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the learning.")] = 0,
+    cache: Cache = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show the whole job on a generated recording whose true steps are known.
+
+    The true steps are used for the comparison only: finding never sees them.
+    """
+    with clear_errors():
+        from stepreel.folders import check_writable
+
+        check_writable(output)
+        sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
+        settings = resolve_settings("quick", [], seed=seed)
+        result = find([sample.video], output, settings, cache=cache, quiet=quiet)
+        for reason in result.failures.values():
+            warn(f"stepreel: {reason}")
+            raise typer.Exit(NOTHING_DONE)
+        board = result.boards[sample.video]
+        say(f"{sample.video}: {summary(board)}")
+        _compare(sample, board)
+        say(f"storyboard: {result.folders[sample.video] / 'storyboard.html'}")
+
+
+def _make_sample(folder: Path, seed: int, *, quiet: bool) -> Sample:
+    from stepreel.sample import Sample, make_sample
+
+    made = Sample(*(folder / f"work-bench{end}" for end in (".mp4", ".gaze.csv", ".steps.csv")))
+    if all(path.exists() for path in (made.video, made.gaze, made.truth)):
+        return made
+    with progress_bar(quiet=quiet) as progress:
+        return make_sample(
+            folder,
+            seed=seed,
+            progress=lambda done, total: progress("making a sample", done, total),
+        )
+
+
+def _compare(sample: Sample, board: Storyboard) -> None:
+    """Print found beside true steps, and both scores under the protocol `strict`."""
+    import numpy as np
+
+    from stepreel.evaluation.baselines import equal_split
+    from stepreel.evaluation.localization import labels_of_spans, labels_of_storyboard, score_strict
+    from stepreel.sample import read_truth
+
+    true_steps = read_truth(sample.truth)
+    say("\n   found                     true")
+    found = [
+        (s.start, f"{clock(s.start)} - {clock(s.end)}  {letter(s.cluster)}") for s in board.steps
+    ]
+    true = [(t.start, f"{clock(t.start)} - {clock(t.end)}  {t.step} {t.name}") for t in true_steps]
+    for row in sorted([(a, 0, text) for a, text in found] + [(a, 1, text) for a, text in true]):
+        say(f"   {'' if row[1] else row[2]:<24}  {row[2] if row[1] else ''}".rstrip())
+
+    times = np.arange(0, board.recording.duration_seconds, 1 / 30)
+    truth = labels_of_spans([(t.start, t.end, t.step) for t in true_steps], times, 0)
+    n_clusters = int(board.settings["key_steps"]["n_clusters"])
+    rows = {
+        "equal split": equal_split(len(times), n_clusters),
+        "stepreel": labels_of_storyboard(board, times),
+    }
+    say(f"\nscores (protocol strict, K = {n_clusters})   F1    IoU   precision  recall")
+    for name, labels in rows.items():
+        s = score_strict(truth, labels, n_clusters)
+        say(f"   {name:<28} {s.f1:5.1f}  {s.iou:5.1f}  {s.precision:9.1f}  {s.recall:6.1f}")
+    say(f"   {'ceiling':<28} {s.ceiling:5.1f}\n")
