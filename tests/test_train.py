@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from stepreel.config import load_settings
-from stepreel.dataset import prepare_lesson
+from stepreel.dataset import average_over_time, prepare_lesson
 from stepreel.embed import embed_recording
 from stepreel.encoder import Encoder, encoder_inputs, positional_encoding
 from stepreel.store import Store
@@ -112,7 +112,7 @@ def test_an_embedding_is_unit_length_and_describes_its_own_moment():
     plain = tracks()
     marked = tracks()
     marked["appearance"].features[20] += 0.2
-    chosen = settings(train__standardise="none")
+    chosen = settings(train__standardise="none", train__average_seconds=0)
     lesson, other = prepare_lesson(plain, chosen), prepare_lesson(marked, chosen)
     encoder = train_encoder([lesson], chosen).encoder
     a, b = (embed_recording(encoder, x, ["appearance"], recording="r") for x in (lesson, other))
@@ -131,6 +131,15 @@ def test_invalid_moments_do_not_change_the_loss():
         lesson = prepare_lesson(one, settings())
         values.append(train_encoder([lesson], settings(train__epochs=3)).losses)
     assert values[0] == values[1]
+
+
+def test_averaging_is_over_valid_moments_within_half_the_time_either_way():
+    one = tracks(5, widths=(1,))["appearance"]
+    features = np.array([[0], [4], [8], [0], [100]], np.float32)
+    one.valid[3] = False
+    # Moments lie 0.25 s apart: 0.5 s reaches one neighbour on each side.
+    averaged = average_over_time(features, one, 0.5)
+    assert averaged[:, 0].tolist() == [2.0, 4.0, 6.0, 54.0, 100.0]
 
 
 def test_positions_count_twelve_per_second_and_odd_widths_work():

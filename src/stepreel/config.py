@@ -43,6 +43,9 @@ class TrainSettings(_Settings):
     standardise: Literal["none", "recording"] = Field(
         "none", description="recording: z-score every feature over its recording first."
     )
+    average_seconds: float = Field(
+        0.0, ge=0, description="Describe a moment by its features' mean over so long; 0: as it is."
+    )
     stop_when_settled: bool = Field(False, description="Stop once the loss no longer falls.")
     seed: int = Field(0, ge=0)
 

@@ -27,9 +27,9 @@ from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
 
 CHECKPOINT_SECONDS = 5.0
-# Settled: the mean loss of the last 30 epochs is less than 1 % below that of the 30 before.
-SETTLE_EPOCHS = 30
-SETTLE_SHARE = 0.01
+# Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
+SETTLE_EPOCHS = 15
+SETTLE_SHARE = 0.02
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def train_encoder(
 def has_settled(losses: Sequence[float]) -> bool:
     """Tell whether the loss has stopped falling.
 
-    >>> has_settled([1.0] * 60), has_settled([1.0 - 0.005 * n for n in range(60)])
+    >>> has_settled([1.0] * 30), has_settled([1.0 - 0.01 * n for n in range(30)])
     (True, False)
     """
     if len(losses) < 2 * SETTLE_EPOCHS:

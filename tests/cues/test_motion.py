@@ -4,7 +4,14 @@ import cv2
 import numpy as np
 import pytest
 
-from stepreel.cues.motion import CELL_WIDTH, DIRECTIONS, GRID, MotionCue, pool_velocity
+from stepreel.cues.motion import (
+    CELL_WIDTH,
+    DIRECTIONS,
+    GRID,
+    MotionCue,
+    pool_velocity,
+    remove_camera_motion,
+)
 from stepreel.moments import Moment
 
 
@@ -37,23 +44,37 @@ def test_opposite_movement_cancels_in_velocity_but_not_in_speed():
     assert cell[4] == cell[8] == 0.5
 
 
-def moment(shift, interval, n=None):
+def test_the_cameras_movement_is_taken_out_and_the_hands_stays():
+    y, x = np.mgrid[:72, :128].astype(np.float32)
+    flow = np.stack([3 + 0.02 * x - 0.01 * y, -1 + 0.01 * x + 0.02 * y], axis=-1)
+    flow[40:60, 50:80] += [2.0, -1.0]
+    own = remove_camera_motion(flow.astype(np.float32))
+    assert own[45, 60] == pytest.approx([2.0, -1.0], abs=0.1)
+    assert np.abs(own[:35]).max() < 0.1
+
+
+def test_a_still_picture_has_no_movement():
+    assert not remove_camera_motion(np.zeros((20, 30, 2), np.float32)).any()
+
+
+def moment(patch_shift, interval):
+    """Show a textured patch moving to the right over a textured, resting scene."""
     rng = np.random.default_rng(0)
-    texture = cv2.GaussianBlur(rng.integers(0, 255, (200, 300), dtype=np.uint8), (0, 0), 2)
-    before = texture[20:164, 20:276].copy()
-    after = texture[20:164, 20 - shift : 276 - shift].copy()
-    return Moment(
-        0, 0.0, np.zeros((2, 2, 3), np.uint8), before, after if n is None else n, interval
-    )
+    texture = cv2.GaussianBlur(rng.integers(0, 255, (144, 256), dtype=np.uint8), (0, 0), 2)
+    patch = cv2.GaussianBlur(rng.integers(0, 255, (80, 80), dtype=np.uint8), (0, 0), 2)
+    before, after = texture.copy(), texture.copy()
+    before[30:110, 56:136] = patch
+    after[30:110, 56 + patch_shift : 136 + patch_shift] = patch
+    return Moment(0, 0.0, np.zeros((2, 2, 3), np.uint8), before, after, interval)
 
 
 def test_speed_does_not_depend_on_the_frame_rate():
     cue = MotionCue()
-    slow = cue.extract([moment(shift=2, interval=1 / 30)])["features"]
-    fast = cue.extract([moment(shift=4, interval=2 / 30)])["features"]
-    # 2 pixels of 256 in 1/30 s.
-    assert cells(slow[0])[1:3, 1:3, 2] == pytest.approx(2 / 256 * 30, rel=0.1)
-    assert cells(fast[0])[1:3, 1:3, 2] == pytest.approx(2 / 256 * 30, rel=0.1)
+    slow = cue.extract([moment(patch_shift=2, interval=1 / 30)])["features"]
+    fast = cue.extract([moment(patch_shift=4, interval=2 / 30)])["features"]
+    # 2 pixels of 256 in 1/30 s, in the cell that lies wholly inside the patch.
+    assert cells(slow[0])[1, 1, 2] == pytest.approx(2 / 256 * 30, rel=0.3)
+    assert cells(fast[0])[1, 1, 2] == pytest.approx(cells(slow[0])[1, 1, 2], rel=0.15)
 
 
 def test_without_a_second_frame_motion_is_invalid():

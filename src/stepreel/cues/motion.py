@@ -1,4 +1,4 @@
-"""Motion: dense optical flow to the next source frame, pooled on a grid."""
+"""Motion: dense optical flow to the next source frame, less the camera's, pooled on a grid."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from stepreel.video import Picture
 GRID = 4
 DIRECTIONS = 8
 CELL_WIDTH = 4 + DIRECTIONS
+CAMERA_ROUNDS = 3
 
 
 class MotionCue:
     """DIS optical flow as speed and direction statistics of a 4 x 4 grid.
 
-    Per cell: mean speed, its spread, mean velocity (right, down), and the share of all movement
-    going in each of eight directions. Speed is in picture lengths (longer side) per second, so
-    neither resolution nor frame rate matters. Invalid where there is no second frame.
+    A head never keeps still, so the movement of the camera is taken out first. Per cell: mean
+    speed, its spread, mean velocity (right, down), and the share of all movement going in each of
+    eight directions. Speed is in picture lengths (longer side) per second, so neither resolution
+    nor frame rate matters. Invalid where there is no second frame.
     """
 
     name = "motion"
@@ -34,7 +36,13 @@ class MotionCue:
 
     def settings(self) -> dict[str, object]:
         """Return what changes the features."""
-        return {"flow": "dis-fast", "pixels": FLOW_PIXELS, "grid": GRID, "directions": DIRECTIONS}
+        return {
+            "flow": "dis-fast",
+            "pixels": FLOW_PIXELS,
+            "grid": GRID,
+            "directions": DIRECTIONS,
+            "camera": "affine",
+        }
 
     def prepare(self, folder: Path) -> None:
         """Need nothing: flow has no weights."""
@@ -47,7 +55,8 @@ class MotionCue:
             if moment.next_gray is not None and moment.interval_seconds > 0:
                 flow = self._flow(moment.gray, moment.next_gray)
                 lengths_per_second = 1.0 / (max(moment.gray.shape) * moment.interval_seconds)
-                features[row] = pool_velocity(flow * np.float32(lengths_per_second))
+                own = remove_camera_motion(flow)
+                features[row] = pool_velocity(own * np.float32(lengths_per_second))
                 valid[row] = True
         return {"features": features, "valid": valid}
 
@@ -58,6 +67,26 @@ class MotionCue:
             self._of_this_thread.dis = cv2.DISOpticalFlow.create(preset)
         flow: Floats = self._of_this_thread.dis.calc(before, after, None)
         return flow[::2, ::2]  # this preset solves at quarter size: the rest is interpolation
+
+
+def remove_camera_motion(flow: Floats) -> Floats:
+    """Subtract the affine field that explains most of a flow (H, W, 2): shift, turn, zoom, shear.
+
+    Fitted by re-weighted least squares: what moves otherwise, such as a hand, loses its weight.
+    """
+    height, width, _ = flow.shape
+    y, x = np.mgrid[-0.5 : 0.5 : height * 1j, -0.5 : 0.5 : width * 1j]
+    basis = np.stack([np.ones(flow.shape[:2]), x, y], axis=-1).reshape(-1, 3).astype(np.float32)
+    observed = flow.reshape(-1, 2)
+    weight = np.ones(len(basis), np.float32)
+    residual = observed
+    for _ in range(CAMERA_ROUNDS):
+        weighted = basis * weight[:, None]
+        camera = np.linalg.lstsq(weighted.T @ basis, weighted.T @ observed, rcond=None)[0]
+        residual = observed - basis @ camera.astype(np.float32)
+        size = np.hypot(residual[:, 0], residual[:, 1])
+        weight = 1 / (1 + (size / (np.median(size) + np.float32(1e-4))) ** 2)
+    return residual.reshape(flow.shape)
 
 
 def pool_velocity(velocity: Floats) -> Floats:
