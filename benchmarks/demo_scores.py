@@ -7,6 +7,7 @@ Protocol `strict`, F1 in percent; every figure beside the equal split of the sam
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ def main() -> None:
                 flush=True,
             )
     print(f"gain: mean {np.mean(gains):.1f}, smallest {np.min(gains):.1f} (at least 10)")
+    sys.exit(bool(np.min(gains) < 10))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ def test_overrides_go_on_top_of_the_preset():
         ("quick", "train.epochs=0", "train.epochs='0'.*greater"),
         ("quick", "train.epochs", "not of the form name=value"),
         ("quick", "embed.cues=some", "embed.cues='some'"),
+        ("quick", "encoder.width=129", "multiple of n_heads"),
+        ("quick", "extract.shard_seconds=inf", "finite"),
     ],
 )
 def test_a_wrong_name_or_value_is_explained(preset, assignment, message):

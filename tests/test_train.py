@@ -12,7 +12,12 @@ from stepreel.store import Store
 from stepreel.train import batch_loss, train_encoder
 from stepreel.types import FeatureTrack
 
-QUICK = {"train.n_chunks": 24, "train.epochs": 12, "train.stop_when_settled": False}
+QUICK = {
+    "train.n_chunks": 24,
+    "train.epochs": 12,
+    "train.stop_when_settled": False,
+    "train.checkpoint_seconds": 0,
+}
 
 
 def tracks(n=40, seed=0, widths=(9, 4)):
@@ -60,8 +65,7 @@ def test_training_leaves_the_global_random_state_alone():
     assert torch.equal(torch.rand(2), expected)
 
 
-def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setattr("stepreel.train.CHECKPOINT_SECONDS", 0.0)
+def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path):
     lessons = [prepare_lesson(tracks(), settings())]
     whole = train_encoder(lessons, settings())
     entry = Store(tmp_path).model_entry({"test": 1})

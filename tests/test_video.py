@@ -6,7 +6,7 @@ from videos import frame_number, gray, gray_steps, steady, write_audio, write_vi
 
 from stepreel.errors import RecordingError
 from stepreel.moments import walk_moments
-from stepreel.video import Decoding, fingerprint_of, probe
+from stepreel.video import Decoding, fingerprint_of, probe, stamps_are_scrambled
 
 
 def shown_frames(path, rate):
@@ -110,6 +110,20 @@ def test_a_frame_of_another_size_mid_stream_is_fitted_in(tmp_path):
     assert moments[-1].rgb.mean() > 180
 
 
+def test_sound_longer_than_the_picture_is_no_damage(tmp_path):
+    path = write_video(tmp_path / "av.mkv", steady(20, fps=10), gray_steps, audio_start=0.0)
+    longer = write_video(
+        tmp_path / "longer.mkv", steady(20, fps=10), gray_steps, audio_start=0.0, audio_end=9.0
+    )
+    for recording in (probe(path), probe(longer)):
+        assert recording.declared_seconds in (0.0, pytest.approx(2.0, abs=0.2))
+
+
+def test_a_last_frame_that_claims_to_stay_for_hours_is_cut_short(tmp_path):
+    path = write_video(tmp_path / "stuck.mp4", steady(10, fps=10), gray_steps, last_seconds=40_000)
+    assert len(list(walk_moments(probe(path), rate=1))) <= 12
+
+
 def test_one_frame_is_one_moment_without_a_flow_pair(tmp_path):
     path = write_video(tmp_path / "one.mkv", [0.0], gray_steps)
     (moment,) = walk_moments(probe(path), rate=4)
@@ -151,6 +165,7 @@ def test_a_missing_index_falls_back_to_reading_from_the_start(tmp_path):
         (lambda p: p.write_text("just words\n" * 200), "not a video"),
         (lambda p: p.mkdir(), "folder"),
         (lambda p: write_audio(p), "no video stream"),
+        (lambda p: write_audio(p.with_suffix(".wav")).rename(p), "no video stream"),
         (lambda p: None, "does not exist"),
     ],
 )
@@ -178,3 +193,16 @@ def test_names_that_look_like_protocols_or_options_are_plain_names(tmp_path, mon
         write_video(tmp_path / "plain.mkv", steady(5), gray_steps)
         (tmp_path / "plain.mkv").rename(tmp_path / name)
         assert probe(name).width == 64
+
+
+@pytest.mark.parametrize(
+    ("shown", "decoded", "scrambled"),
+    [
+        ([1, 3, 2, 5, 4], [1, 2, 3, 4, 5], True),  # packed B-frames in an AVI file
+        ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4], False),
+        ([0, 2, 1, 3, 4], [0, 1, 1, 2, 3], False),  # neither is right: keep to the rule
+        ([0, 2, 1, 3, 4], [None, None, None, 2, 3], False),
+    ],
+)
+def test_decoding_stamps_are_used_where_only_they_increase(shown, decoded, scrambled):
+    assert stamps_are_scrambled(list(zip(shown, decoded, strict=True))) is scrambled

@@ -22,6 +22,8 @@ def write_video(
     gop: int = 12,
     options: dict[str, str] | None = None,
     audio_start: float | None = None,
+    audio_end: float | None = None,
+    last_seconds: float | None = None,
 ) -> Path:
     """Write frame i = paint(i), RGB, shown at times[i] seconds (to the millisecond)."""
     height, width, _ = paint(0).shape
@@ -41,16 +43,20 @@ def write_video(
             frame.pts = round(seconds * 1000)
             frame.time_base = Fraction(1, 1000)
             container.mux(stream.encode(frame))
-        container.mux(stream.encode())
+        packets = stream.encode()
+        if last_seconds is not None:
+            packets[-1].duration = round(last_seconds / packets[-1].time_base)
+        container.mux(packets)
         if sound is not None:
-            _write_silence(container, sound, audio_start or 0.0, times[-1])
+            _write_silence(container, sound, audio_start or 0.0, audio_end or times[-1])
     return path
 
 
 def write_audio(path: Path, seconds: float = 1.0) -> Path:
     """Write a file that holds sound alone."""
     with av.open(str(path), "w") as container:
-        sound = container.add_stream("aac", rate=8000)
+        codec = "pcm_s16le" if path.suffix == ".wav" else "aac"
+        sound = container.add_stream(codec, rate=8000)
         _write_silence(container, sound, 0.0, seconds)
     return path
 

@@ -56,6 +56,7 @@ def find_key_steps(
     settings  anything else, as in `train__epochs=20`
     """
     from stepreel.config import load_settings
+    from stepreel.folders import check_writable
     from stepreel.machine import cache_folder
     from stepreel.pipeline import run_task
     from stepreel.store import Store
@@ -63,6 +64,8 @@ def find_key_steps(
     named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
     overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
     overrides |= {name.replace("__", ".", 1): value for name, value in settings.items()}
+    if output is not None:
+        check_writable(Path(output))
     result = run_task(
         [Path(video)],
         load_settings(preset, overrides),

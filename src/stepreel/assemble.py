@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from urllib.request import pathname2url
 
 import numpy as np
 
 from stepreel.config import Settings
 from stepreel.extract import Extraction
+from stepreel.folders import path_from
 from stepreel.keysteps import KeySteps, Segment
 from stepreel.storyboard import KeyStep, RecordingReference, Span, Storyboard, Strip, TimelineSpan
 from stepreel.types import Clustering, Mask, readable
@@ -35,7 +34,7 @@ def assemble_storyboard(
     return Storyboard(
         title=readable(extraction.recording.path.stem),
         recording=_reference(extraction, folder),
-        steps=_steps(found.segments, clock),
+        steps=_steps(found.segments, clock, with_pictures=folder is not None),
         timeline=_timeline(clustering, found, background, clock),
         uncertain=[clock.span(*run) for run in _runs(~found.kept)],
         background=[clock.span(*run) for run in background],
@@ -67,7 +66,7 @@ class _Clock:
         return Span(start=self.start_of(first), end=self.end_of(last))
 
 
-def _steps(segments: Sequence[Segment], clock: _Clock) -> list[KeyStep]:
+def _steps(segments: Sequence[Segment], clock: _Clock, *, with_pictures: bool) -> list[KeyStep]:
     occurrences = Counter(segment.cluster for segment in segments)
     seen: Counter[int] = Counter()
     steps = []
@@ -85,7 +84,7 @@ def _steps(segments: Sequence[Segment], clock: _Clock) -> list[KeyStep]:
                 occurrences=occurrences[segment.cluster],
                 distance=round(segment.distance, 6),
                 confidence=round(segment.confidence, 4),
-                picture=f"pictures/step-{index:02d}.jpg",
+                picture=f"pictures/step-{index:02d}.jpg" if with_pictures else None,
             )
         )
     return steps
@@ -141,7 +140,7 @@ def _reference(extraction: Extraction, folder: Path | None) -> RecordingReferenc
     recording = extraction.recording
     return RecordingReference(
         name=recording.name,
-        file=readable(_path_from(folder, recording.path)),
+        file=path_from(folder, recording.path),
         fingerprint=recording.fingerprint,
         duration_seconds=round(extraction.duration_seconds, 3),
         width=recording.width,
@@ -150,16 +149,6 @@ def _reference(extraction: Extraction, folder: Path | None) -> RecordingReferenc
         first_frame_seconds=recording.first_frame_seconds,
         player_offset_seconds=round(recording.player_offset_seconds, 6),
     )
-
-
-def _path_from(folder: Path | None, path: Path) -> str:
-    """Return the way from the storyboard to the video, with forward slashes."""
-    if folder is None:
-        return path.resolve().as_posix()
-    try:
-        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
-    except ValueError:  # another drive on Windows: there is no relative way
-        return f"file:{pathname2url(str(path.resolve()))}"
 
 
 def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings) -> list[str]:

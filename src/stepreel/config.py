@@ -5,13 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ExtractSettings(_Settings):
@@ -46,6 +46,7 @@ class TrainSettings(_Settings):
     average_seconds: float = Field(
         0.0, ge=0, description="Describe a moment by its features' mean over so long; 0: as it is."
     )
+    checkpoint_seconds: float = Field(5.0, ge=0, description="How much a crash can cost.")
     stop_when_settled: bool = Field(False, description="Stop once the loss no longer falls.")
     seed: int = Field(0, ge=0)
 
@@ -56,6 +57,12 @@ class EncoderSettings(_Settings):
     width: int = Field(128, ge=2)
     n_layers: int = Field(2, ge=1)
     n_heads: int = Field(2, ge=1)
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> Self:
+        if self.width % self.n_heads:
+            raise ValueError(f"width {self.width} must be a multiple of n_heads {self.n_heads}")
+        return self
 
 
 class EmbedSettings(_Settings):

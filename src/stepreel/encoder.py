@@ -82,8 +82,6 @@ class Encoder(nn.Module):
         self, cue_widths: Mapping[str, int], *, width: int, n_layers: int, n_heads: int, seed: int
     ) -> None:
         super().__init__()
-        if width % n_heads:
-            raise ValueError(f"encoder.width={width} must be a multiple of n_heads={n_heads}")
         with torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
             torch.manual_seed(seed)
             self.cues = nn.ModuleDict(

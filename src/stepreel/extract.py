@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.cues import Cue
 from stepreel.errors import RecordingError
 from stepreel.failpoints import failpoint
 from stepreel.machine import usable_cores
@@ -36,22 +37,9 @@ MOMENTS_VERSION = 1  # raise it when the same file would give other moments
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class Extractor(Protocol):
-    """A cue, or anything else that makes arrays of moments, row by row."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    def settings(self) -> dict[str, object]: ...  # noqa: D102
-
-    def prepare(self, folder: Path) -> None: ...  # noqa: D102
-
-    def extract(self, moments: Sequence[Moment]) -> Arrays: ...  # noqa: D102
-
-
 def extract_tracks(
     recording: Recording,
-    cues: Sequence[Extractor],
+    cues: Sequence[Cue],
     store: Store,
     *,
     rate: float,
@@ -101,7 +89,7 @@ class _Work:
     def __init__(
         self,
         recording: Recording,
-        extractors: Sequence[Extractor],
+        extractors: Sequence[Cue],
         store: Store,
         rate: float,
         shard_seconds: float,
@@ -150,6 +138,11 @@ class _Work:
                 entry.join_shards(n_shards)
 
 
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
 def _count_shards(facts: Mapping[str, Any], work: _Work) -> int:
     return -(-int(facts["n_moments"]) // work.shard_moments)
 
@@ -171,7 +164,12 @@ def _extract_missing(
     moments = walk_moments(
         work.recording, rate=work.rate, first_index=first_moment, decoding=decoding
     )
+    before = _stamp(work.recording.path)
     n_moments = first_moment + _write_shards(work, moments, progress)
+    if _stamp(work.recording.path) != before:
+        raise RecordingError(
+            f"{work.recording.name}: was changed while it was being read; run again when it is done"
+        )
     if n_moments == 0:
         raise RecordingError(f"{work.recording.name}: no frame can be decoded")
     facts = {
@@ -214,7 +212,7 @@ def _batches(moments: Iterator[Moment]) -> Iterator[list[Moment]]:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, extractors: Sequence[Extractor], batches: Iterator[list[Moment]]
+    pool: ThreadPoolExecutor, extractors: Sequence[Cue], batches: Iterator[list[Moment]]
 ) -> Iterator[tuple[tuple[int, int], dict[str, Arrays]]]:
     """Run batches on the pool, a few at a time; yield (last index, count) and results in order."""
     most = 2 * usable_cores() + 1
@@ -228,7 +226,7 @@ def _in_order(
         yield place, future.result()
 
 
-def _run(extractors: Sequence[Extractor], batch: Sequence[Moment]) -> dict[str, Arrays]:
+def _run(extractors: Sequence[Cue], batch: Sequence[Moment]) -> dict[str, Arrays]:
     times = np.array([moment.time for moment in batch])
     return {e.name: {**e.extract(batch), "times": times} for e in extractors}
 

@@ -7,9 +7,11 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.request import pathname2url
 
 from stepreel.errors import OutputError, StepreelError
 from stepreel.storyboard import read_storyboard
+from stepreel.types import readable
 
 LONGEST_NAME = 80
 # Names Windows keeps for devices, whatever their case and ending.
@@ -50,7 +52,7 @@ def check_writable(output: Path) -> None:
 def name_folders(paths: Sequence[Path], output: Path) -> dict[Path, Path]:
     """Give every recording a folder of its own below `output`; the same one in the next run."""
     folders: dict[Path, Path] = {}
-    taken: set[str] = set()
+    taken = {"index.html"}  # the page that shows them all
     for path in paths:
         name = base = safe_name(path.stem)
         number = 2
@@ -72,4 +74,14 @@ def _is_of_another(folder: Path, path: Path) -> bool:
         stored = read_storyboard(folder / "storyboard.json").recording.file
     except StepreelError:
         return True
-    return os.path.normpath(folder.resolve() / stored) != os.path.normpath(path.resolve())
+    return stored != path_from(folder, path)
+
+
+def path_from(folder: Path | None, path: Path) -> str:
+    """Return the way from a storyboard's folder to its video, with forward slashes."""
+    if folder is None:
+        return readable(path.resolve().as_posix())
+    try:
+        return readable(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
+    except ValueError:  # another drive on Windows: there is no relative way
+        return f"file:{pathname2url(str(path.resolve()))}"

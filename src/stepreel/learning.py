@@ -77,7 +77,7 @@ def _describe(extractions: Sequence[Extraction], settings: Settings) -> dict[str
         "tracks": extractions[0].track_settings,
         "loss": settings.loss.model_dump(),
         "encoder": settings.encoder.model_dump(),
-        "train": settings.train.model_dump(),
+        "train": settings.train.model_dump(exclude={"checkpoint_seconds"}),
     }
 
 

@@ -17,6 +17,8 @@ PICTURE_PIXELS = 480
 FLOW_PIXELS = 256
 # A container that counts in milliseconds rounds frame times; such a frame is still on the grid.
 STAMP_TOLERANCE_SECONDS = 0.0006
+# Begin a little early when resuming: the last frame's flow needs the frame before it.
+LEAD_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ def walk_moments(
     index = first_index
     before: _Shown | None = None
     shown: _Shown | None = None
-    for frame, seconds in frames_from(recording, first_index / rate, decoding):
+    for frame, seconds in frames_from(
+        recording, max(0.0, first_index / rate - LEAD_SECONDS), decoding
+    ):
         after = _Shown(frame, seconds)
         while shown is not None and index / rate < after.seconds - STAMP_TOLERANCE_SECONDS:
             yield shrinker.moment(index, rate, shown, (shown, after))

@@ -17,7 +17,7 @@ from stepreel.assemble import assemble_storyboard
 from stepreel.cluster import cluster_recordings
 from stepreel.config import Settings
 from stepreel.cues import make_cues
-from stepreel.errors import RecordingError
+from stepreel.errors import OutputError, RecordingError, StoreError
 from stepreel.extract import Extraction, extract_tracks
 from stepreel.folders import name_folders
 from stepreel.keysteps import find_steps
@@ -58,9 +58,11 @@ def run_task(
     if output is not None:
         result.folders = name_folders(list(extractions), output)
     for (path, extraction), clustering in zip(extractions.items(), clusterings, strict=True):
-        folder = result.folders.get(path)
-        result.boards[path] = _tell(extraction, clustering, settings, folder)
-    if output is not None and len(paths) > 1:
+        try:
+            result.boards[path] = _tell(extraction, clustering, settings, result.folders.get(path))
+        except (OutputError, StoreError) as problem:
+            result.failures[path] = str(problem)
+    if output is not None and len(paths) > 1 and result.boards:
         write_index(
             output,
             [(result.folders[path].name, board) for path, board in result.boards.items()],
@@ -90,7 +92,7 @@ def _watch(
                 shard_seconds=settings.extract.shard_seconds,
                 progress=tell,
             )
-        except RecordingError as problem:
+        except (RecordingError, StoreError) as problem:
             result.failures[path] = str(problem)
     return extractions
 
@@ -100,7 +102,7 @@ def _tell(
 ) -> Storyboard:
     """Pick the key steps of one recording and, with a folder, write its storyboard there."""
     found = find_steps(clustering, settings.key_steps, moment_seconds=extraction.moment_seconds)
-    strip, strip_jpeg = extraction.previews.strip(extraction.times)
+    strip, strip_jpeg = extraction.previews.strip(extraction.times) if folder else (None, None)
     board = assemble_storyboard(
         extraction,
         clustering,

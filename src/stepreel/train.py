@@ -26,7 +26,6 @@ from stepreel.sampling import draw_batches, sample_chunks
 from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
 
-CHECKPOINT_SECONDS = 5.0
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
 SETTLE_SHARE = 0.02
@@ -67,14 +66,14 @@ def train_encoder(
     optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
     if entry is not None and _load(entry, trained, optimiser) == "finished":
         return trained
-    saved_at = time.monotonic()
+    saved_at, pause = time.monotonic(), settings.train.checkpoint_seconds
     epochs = settings.train.epochs
     while len(trained.losses) < epochs and not (
         settings.train.stop_when_settled and has_settled(trained.losses)
     ):
         trained.losses.append(_train_epoch(lessons, trained, optimiser, settings))
         progress("learning", len(trained.losses), epochs)
-        if entry is not None and time.monotonic() - saved_at > CHECKPOINT_SECONDS:
+        if entry is not None and time.monotonic() - saved_at > pause:
             _save(entry, trained, optimiser, "under way")
             saved_at = time.monotonic()
     if entry is not None:

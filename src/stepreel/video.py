@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -29,11 +30,12 @@ Picture = NDArray[np.uint8]
 log = logging.getLogger(__name__)
 
 LONGEST_GAP_SECONDS = 3600.0
+LONGEST_LAST_FRAME_SECONDS = 10.0
 STAMPS_EXAMINED = 32
 # Playlists and scripts (hls, concat, dash, ...) are left out on purpose: they can name other files.
 CONTAINERS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,mxf,mjpeg,"
-    "h264,hevc,av1,ivf,obu,gif,dv,rm,wtv,nut"
+    "h264,hevc,av1,ivf,obu,gif,dv,rm,wtv,nut,wav,mp3,flac,aac"
 )
 
 
@@ -63,13 +65,15 @@ def probe(path: Path | str) -> Recording:
     fingerprint = fingerprint_of(path)
     with _open(path) as container:
         stream = _video_stream(path, container)
-        head = list(islice(_decoded(path, container, stream, Decoding()), STAMPS_EXAMINED))
-        if not head:
+        frame, stamps = None, []
+        for decoded in islice(_decoded(path, container, stream, Decoding()), STAMPS_EXAMINED):
+            frame = frame or decoded  # only the first is kept: frames can be large
+            stamps.append((decoded.pts, decoded.dts))
+        if frame is None:
             raise RecordingError(
                 f"{path.name}: no frame can be decoded; is the file damaged or still being written?"
             )
-        frame = head[0]
-        by_decoding = _stamps_are_scrambled(head)
+        by_decoding = stamps_are_scrambled(stamps)
         first_seconds = _stamp(frame, by_decoding)
         first_seconds = 0.0 if first_seconds is None else first_seconds
         width, height = _display_size(frame, stream)
@@ -109,9 +113,9 @@ def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
 
 
 def display_seconds(frame: VideoFrame, recording: Recording) -> float:
-    """Return how long the last frame stays on screen."""
+    """Return how long the last frame stays on screen; a claim beyond reason is cut short."""
     if frame.duration and frame.time_base:
-        return float(frame.duration * frame.time_base)
+        return min(float(frame.duration * frame.time_base), LONGEST_LAST_FRAME_SECONDS)
     return 1.0 / recording.fps if recording.fps > 0 else 0.0
 
 
@@ -171,13 +175,13 @@ def _stamp(frame: VideoFrame, by_decoding: bool) -> float | None:
     return None if ticks is None or frame.time_base is None else float(ticks * frame.time_base)
 
 
-def _stamps_are_scrambled(head: Sequence[VideoFrame]) -> bool:
-    """Tell whether only decoding stamps increase, as in AVI files with packed B-frames.
+def stamps_are_scrambled(head: Sequence[tuple[int | None, int | None]]) -> bool:
+    """Tell whether of (pts, dts) only the dts increase, as in AVI files with packed B-frames.
 
     Frames leave the decoder in display order, so presentation stamps that go back are wrong.
     """
-    shown = [frame.pts for frame in head if frame.pts is not None]
-    decoded = [frame.dts for frame in head if frame.dts is not None]
+    shown = [pts for pts, _ in head if pts is not None]
+    decoded = [dts for _, dts in head if dts is not None]
     return not _increases(shown) and _increases(decoded) and len(decoded) > len(head) // 2
 
 
@@ -205,10 +209,18 @@ def _decoded(
 
 
 def _declared_seconds(container: InputContainer, stream: VideoStream) -> float:
-    """Return the length the header claims; 0 when it claims none."""
+    """Return the length the header claims for the video; 0 when it claims none.
+
+    The container's own length is that of its longest stream, which may be the sound.
+    """
+    tag = re.fullmatch(r"(\d+):(\d+):(\d+\.?\d*)", stream.metadata.get("DURATION", ""))
+    if tag:
+        return int(tag[1]) * 3600 + int(tag[2]) * 60 + float(tag[3])
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
-    return container.duration / av.time_base if container.duration else 0.0
+    if len(container.streams) > 1 or not container.duration:
+        return 0.0
+    return container.duration / av.time_base
 
 
 def _check_is_a_file(path: Path) -> None:

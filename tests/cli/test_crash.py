@@ -8,7 +8,7 @@ from videos import busy_task, steady, write_video
 from cli.commands import stepreel
 
 SETTINGS = ["-k", "3", "--set", "train.epochs=8", "--set", "train.n_chunks=16"]
-SETTINGS += ["--set", "extract.shard_seconds=4"]
+SETTINGS += ["--set", "extract.shard_seconds=4", "--set", "train.checkpoint_seconds=0"]
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,9 @@ def test_a_rerun_after_a_crash_gives_the_same_result(unbroken, tmp_path, place):
     crashed = stepreel(*arguments, cache=tmp_path, STEPREEL_FAILPOINT=place)
     assert crashed.returncode in (-9, 137)
     assert not list(output.rglob("storyboard.*"))
+    kept = {p.suffix for p in tmp_path.rglob("*") if p.is_file()}
+    assert ".safetensors" in kept  # there is something to go on from
+    assert bool(list(tmp_path.glob("models/*.safetensors"))) == (place == "mid-epoch")
     again = stepreel(*arguments, cache=tmp_path)
     assert again.returncode == 0, again.stderr
     assert (output / "take" / "storyboard.json").read_text() == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stepreel.cues.appearance import PIXELS, WIDTH, AppearanceCue, _pooled_network
+from stepreel.cues.appearance import PIXELS, WIDTH, AppearanceCue, _pooled_network, exported_graph
 from stepreel.moments import Moment
 
 
@@ -47,3 +47,13 @@ def test_batching_does_not_change_the_features(cue):
     together = cue.extract(moments)["features"]
     alone = np.concatenate([cue.extract([m])["features"] for m in moments])
     np.testing.assert_array_equal(together, alone)
+
+
+def test_a_damaged_network_file_is_made_again(cue, tmp_path):
+    exported_graph(tmp_path).write_bytes(b"garbage")
+    again = AppearanceCue()
+    again.prepare(tmp_path)
+    picture = moment(np.full((90, 160, 3), 80, np.uint8))
+    np.testing.assert_array_equal(
+        again.extract([picture])["features"], cue.extract([picture])["features"]
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepreel.cli.run import Cache, Quiet, clock, find, letter, resolve_settings, summary
+from stepreel.cli.run import Cache, Quiet, clock, find, resolve_settings, summary
 from stepreel.cli.terminal import NOTHING_DONE, clear_errors, progress_bar, say, warn
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the sample and its storyboard.")
     ] = Path("demo"),
-    sample_seed: Annotated[int, typer.Option(help="Which sample recording to make.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the learning.")] = 0,
+    sample_seed: Annotated[int, typer.Option(min=0, help="Which sample recording to make.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the learning.")] = 0,
     cache: Cache = None,
     quiet: Quiet = False,
 ) -> None:
@@ -64,6 +64,7 @@ def _compare(sample: Sample, board: Storyboard) -> None:
 
     from stepreel.evaluation.baselines import equal_split
     from stepreel.evaluation.localization import labels_of_spans, labels_of_storyboard, score_strict
+    from stepreel.report.palette import letter
     from stepreel.sample import read_truth
 
     true_steps = read_truth(sample.truth)

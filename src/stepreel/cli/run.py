@@ -110,6 +110,8 @@ def find(
 
 def report_result(result: TaskResult, output: Path) -> None:
     """Print every recording's steps and where its storyboard is, then what failed."""
+    from stepreel.report.palette import letter
+
     for path, board in result.boards.items():
         say(f"{path.name}: {summary(board)}")
         for step in board.steps:
@@ -133,7 +135,11 @@ def summary(board: Storyboard) -> str:
     """Say in a few words what was found."""
     kinds = len({step.cluster for step in board.steps})
     seconds = clock(board.recording.duration_seconds)
-    return f"{len(board.steps)} steps of {kinds} kinds in {seconds}"
+    return f"{_count(len(board.steps), 'step')} of {_count(kinds, 'kind')} in {seconds}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def clock(seconds: float) -> str:
@@ -147,13 +153,3 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(rest, 600)
     tail = f"{rest // 10:02d}.{rest % 10}"
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
-
-
-def letter(cluster: int) -> str:
-    """Name a cluster as the page does.
-
-    >>> letter(0), letter(25), letter(26)
-    ('A', 'Z', 'AA')
-    """
-    name = chr(ord("A") + cluster % 26)
-    return name if cluster < 26 else letter(cluster // 26 - 1) + name

@@ -67,6 +67,8 @@ def clear_errors() -> Iterator[None]:
         leave_interrupted("interrupted; what is done is kept, the same command goes on from there")
     except StepreelError as problem:
         raise refuse(str(problem)) from None
+    except BrokenPipeError:
+        raise  # nobody reads on, as in `| head`: the way out is the command line library's
     except OSError as problem:
         where = f"{problem.filename}: " if problem.filename else ""
         raise refuse(f"{where}{problem.strerror or problem}") from None

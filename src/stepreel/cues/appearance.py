@@ -27,6 +27,7 @@ WIDTH = 1280
 PIXELS = 224
 WEIGHTS = "efficientnet-lite0-57934424"
 GRAPH_VERSION = 1
+PROVIDERS = ["CPUExecutionProvider"]
 
 log = logging.getLogger(__name__)
 
@@ -70,9 +71,14 @@ class AppearanceCue:
             # Several pictures run side by side, one thread each: no waiting inside a layer.
             options.intra_op_num_threads = 1
             options.inter_op_num_threads = 1
-            self._session = onnxruntime.InferenceSession(
-                str(exported_graph(folder)), options, providers=["CPUExecutionProvider"]
-            )
+            graph = exported_graph(folder)
+            try:
+                self._session = onnxruntime.InferenceSession(str(graph), options, PROVIDERS)
+            except Exception as problem:  # whatever a damaged file makes the library raise
+                log.warning("%s is damaged (%s); it is made again", graph, problem)
+                graph.unlink()
+                graph = exported_graph(folder)
+                self._session = onnxruntime.InferenceSession(str(graph), options, PROVIDERS)
 
 
 def exported_graph(folder: Path) -> Path:

@@ -57,7 +57,7 @@ def _write_pictures(
 
 def _remove_stale_pictures(board: Storyboard, folder: Path) -> None:
     current = {folder / step.picture for step in board.steps if step.picture}
-    for path in sorted((folder / "pictures").glob("step-*.jpg")):
+    for path in sorted((folder / "pictures").glob("step-[0-9]*.jpg")):
         if path not in current:
             path.unlink()
 
