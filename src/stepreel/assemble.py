@@ -157,6 +157,7 @@ def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings)
     if kinds >= asked or settings.key_steps.top is not None:
         return []
     return [
-        f"{kinds} kinds of steps were found, fewer than the {asked} asked for: the recording "
-        f"({extraction.duration_seconds:.1f} s) is short for that many, or its moments look alike."
+        f"Kinds of steps shown: {kinds}, fewer than the {asked} asked for. The recording "
+        f"({extraction.duration_seconds:.1f} s) is short for that many, or the others do not last "
+        "a second or do not occur in it."
     ]

@@ -89,8 +89,12 @@ class Entry:
     def join_shards(self, count: int) -> None:
         """Turn shards 0..count-1 into the finished file, one shard in memory at a time."""
         shards = [self.shard(number) for number in range(count)]
-        with writing(self.path):
-            _join(shards, self.path, self.fingerprint)
+        try:
+            with writing(self.path):
+                _join(shards, self.path, self.fingerprint)
+        except (StoreError, SafetensorError):
+            if not self.exists():  # else another run on the same recording was faster
+                raise
         shutil.rmtree(self._shards, ignore_errors=True)
 
     def write_track(self, track: FeatureTrack) -> None:

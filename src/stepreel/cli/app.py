@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from stepreel.cli.demo import demo
 from stepreel.cli.info import info
 from stepreel.cli.run import run
 from stepreel.cli.schema import schema
 from stepreel.version import __version__
+
+
+class _HelpfulCommand(TyperCommand):
+    """A command that answers an unknown option with the known ones."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as problem:
+            if hasattr(problem, "option_name") and hasattr(problem, "message"):
+                known = sorted(name for option in self.params for name in option.opts)
+                options = ", ".join(name for name in known if name.startswith("-"))
+                problem.message = (
+                    f"{problem.message} Known options: {options}. "
+                    "A file whose name begins with a dash goes after `--`."
+                )
+            raise
+
 
 app = typer.Typer(
     name="stepreel",
@@ -20,10 +39,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run)
-app.command()(demo)
-app.command()(info)
-app.command()(schema)
+for command in (run, demo, info, schema):
+    app.command(cls=_HelpfulCommand)(command)
 
 
 def _print_version(wanted: bool) -> None:
