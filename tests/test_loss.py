@@ -11,7 +11,7 @@ from stepreel.loss import (
     alike_window,
     bmc2_loss,
     near_window,
-    standardise_over_channels,
+    standardise_over_channels_,
     time_weights,
 )
 from stepreel.train import default_pair_weights
@@ -157,8 +157,9 @@ def test_an_invalid_moment_is_alike_to_none():
 
 def test_standardising_leaves_flat_and_single_channels_alone():
     raw = torch.tensor([[1.0, 3.0], [2.0, 2.0]])
-    out = standardise_over_channels(raw)
-    torch.testing.assert_close(out[0], torch.tensor([-1.0, 1.0]) / math.sqrt(2))
-    assert out[1].tolist() == [2.0, 2.0]
+    standardise_over_channels_(raw)
+    torch.testing.assert_close(raw[0], torch.tensor([-1.0, 1.0]) / math.sqrt(2))
+    assert raw[1].tolist() == [2.0, 2.0]
     single = torch.tensor([[5.0]])
-    assert standardise_over_channels(single).tolist() == [[5.0]]
+    standardise_over_channels_(single)
+    assert single.tolist() == [[5.0]]

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from stepreel.config import load_settings
-from stepreel.dataset import average_over_time, prepare_lesson
+from stepreel.dataset import MovingAverage, prepare_lesson
 from stepreel.embed import embed_recording
-from stepreel.encoder import Encoder, encoder_inputs, positional_encoding
+from stepreel.encoder import Encoder, encoder_inputs_, positional_encoding
 from stepreel.store import Store
 from stepreel.train import batch_loss, train_encoder
 from stepreel.types import FeatureTrack
@@ -139,11 +139,10 @@ def test_invalid_moments_do_not_change_the_loss():
 
 def test_averaging_is_over_valid_moments_within_half_the_time_either_way():
     one = tracks(5, widths=(1,))["appearance"]
-    features = np.array([[0], [4], [8], [0], [100]], np.float32)
     one.valid[3] = False
     # Moments lie 0.25 s apart: 0.5 s reaches one neighbour on each side.
-    averaged = average_over_time(features, one, 0.5)
-    assert averaged[:, 0].tolist() == [2.0, 4.0, 6.0, 54.0, 100.0]
+    averaged = MovingAverage(one, 0.5)(np.array([0, 4, 8, 0, 100], np.float32))
+    assert averaged.tolist() == [2.0, 4.0, 6.0, 54.0, 100.0]
 
 
 def test_positions_count_twelve_per_second_and_odd_widths_work():
@@ -151,7 +150,7 @@ def test_positions_count_twelve_per_second_and_odd_widths_work():
     assert encoding[0].tolist() == [0.0, 1.0, 0.0]
     expected = [np.sin(12), np.cos(12), np.sin(12 * 10000 ** (-2 / 3))]
     assert encoding[1].tolist() == pytest.approx(expected, abs=1e-6)
-    inputs = encoder_inputs(torch.ones(2, 3), torch.zeros(2), width=4)
+    inputs = encoder_inputs_(torch.ones(2, 3), torch.zeros(2), width=4)
     assert inputs[0].tolist() == [2.0, 3.0, 2.0]
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from stepreel.config import Settings
-from stepreel.encoder import encoder_inputs
-from stepreel.loss import standardise_over_channels
+from stepreel.encoder import encoder_inputs_
+from stepreel.loss import standardise_over_channels_
 from stepreel.sampling import fitting_window, track_seconds
 from stepreel.types import FeatureTrack, Floats
 
@@ -60,14 +61,15 @@ def prepare_lesson(tracks: Tracks, settings: Settings) -> Lesson:
     features = {cue: _standardised(track, settings) for cue, track in tracks.items()}
     valid = {cue: torch.from_numpy(track.valid) for cue, track in tracks.items()}
     bootstrap = cues if settings.loss.bootstrap_on == "all" else cues[:1]
-    raw = standardise_over_channels(torch.cat([features[cue] for cue in bootstrap], dim=-1))
+    raw = torch.cat([features[cue] for cue in bootstrap], dim=-1)
+    standardise_over_channels_(raw)
     seconds = track_seconds(tracks[cues[0]].times)
     asked = settings.loss.window_seconds
     return Lesson(
         times=times,
         seconds=seconds,
         window_seconds=fitting_window(asked, seconds, settings.train.n_chunks),
-        inputs={c: encoder_inputs(features.pop(c), times, settings.encoder.width) for c in cues},
+        inputs={c: encoder_inputs_(features.pop(c), times, settings.encoder.width) for c in cues},
         valid=valid,
         raw=raw,
         raw_valid=torch.stack([valid[cue] for cue in bootstrap]).all(0),
@@ -91,33 +93,42 @@ def gather(lessons: Sequence[Lesson], picks: Sequence[Tensor]) -> Batch:
 
 
 def _standardised(track: FeatureTrack, settings: Settings) -> Tensor:
-    """Return the features, averaged and z-scored if asked; invalid moments become zero."""
-    features: Floats = np.where(track.valid[:, None], track.features, np.float32(0))
-    if settings.train.average_seconds > 0:
-        features = average_over_time(features, track, settings.train.average_seconds)
-    if settings.train.standardise == "recording" and track.valid.any():
-        known = features[track.valid]
-        mean = known.mean(axis=0, dtype=np.float64).astype(np.float32)
-        deviation = known.std(axis=0, dtype=np.float32)
-        features -= mean
-        features /= np.where(deviation < 1e-6, np.float32(1), deviation)
-        features[~track.valid] = 0
+    """Return the features, averaged and z-scored if asked; invalid moments become zero.
+
+    Worked out column by column: an hour of appearance is 74 MB, and there is room for few copies.
+    """
+    known = track.valid
+    average = MovingAverage(track, settings.train.average_seconds)
+    z_score = settings.train.standardise == "recording" and bool(known.any())
+    features: Floats = np.empty(track.features.shape, np.float32)
+    for number in range(features.shape[1]):
+        column = average(np.where(known, track.features[:, number], np.float32(0)))
+        if z_score:
+            deviation = float(column[known].std())
+            column = (column - column[known].mean()) / (deviation if deviation > 1e-6 else 1.0)
+            column[~known] = 0
+        features[:, number] = column
     return torch.from_numpy(features)
 
 
-def average_over_time(features: Floats, track: FeatureTrack, seconds: float) -> Floats:
-    """Replace every moment's features by the mean of the valid moments within `seconds` / 2 of it.
+class MovingAverage:
+    """Replace every moment's value by the mean of the valid moments within `seconds` / 2 of it.
 
     One pair of frames cannot tell hammering from holding a hammer; a beat of it can. A departure
     from the paper, whose features describe single frames.
     """
-    start = np.searchsorted(track.times, track.times - seconds / 2 - 1e-6)
-    stop = np.searchsorted(track.times, track.times + seconds / 2 + 1e-6)
-    counts = np.concatenate([[0], np.cumsum(track.valid)])
-    # Column by column: running sums need double precision, and all at once would need the memory.
-    averaged = np.empty_like(features)
-    share = 1.0 / np.maximum(counts[stop] - counts[start], 1)
-    for column in range(features.shape[1]):
-        sums = np.concatenate([[0.0], np.cumsum(features[:, column], dtype=np.float64)])
-        averaged[:, column] = (sums[stop] - sums[start]) * share
-    return averaged
+
+    def __init__(self, track: FeatureTrack, seconds: float) -> None:
+        self.nothing_to_do = seconds <= 0
+        self.start = np.searchsorted(track.times, track.times - seconds / 2 - 1e-6)
+        self.stop = np.searchsorted(track.times, track.times + seconds / 2 + 1e-6)
+        counts = np.concatenate([[0], np.cumsum(track.valid)])
+        self.share = 1.0 / np.maximum(counts[self.stop] - counts[self.start], 1)
+
+    def __call__(self, column: Floats) -> NDArray[np.float64]:
+        """Average one feature, whose invalid moments are zero; running sums need doubles."""
+        if self.nothing_to_do:
+            return column.astype(np.float64)
+        sums = np.concatenate([[0.0], np.cumsum(column, dtype=np.float64)])
+        averaged: NDArray[np.float64] = (sums[self.stop] - sums[self.start]) * self.share
+        return averaged

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 POSITIONS_PER_SECOND = 12.0
+ENCODE_ROWS = 2048
 
 
 def positional_encoding(times: Tensor, width: int) -> Tensor:
@@ -24,12 +25,16 @@ def positional_encoding(times: Tensor, width: int) -> Tensor:
     return waves[..., :width].float()
 
 
-def encoder_inputs(features: Tensor, times: Tensor, width: int) -> Tensor:
-    """Return x·√width + encoding of time: what the encoder sees, fixed for the whole training.
+def encoder_inputs_(features: Tensor, times: Tensor, width: int) -> Tensor:
+    """Turn `features`, in place, into x·√width + encoding of time: what the encoder sees.
 
     Time is added to the raw features; added after a learned layer, training collapses (paper).
     """
-    return features * math.sqrt(width) + positional_encoding(times, features.shape[-1])
+    features.mul_(math.sqrt(width))
+    for start in range(0, len(times), ENCODE_ROWS):  # in doubles the whole would need much memory
+        block = slice(start, start + ENCODE_ROWS)
+        features[block] += positional_encoding(times[block], features.shape[-1])
+    return features
 
 
 class Layer(nn.Module):

@@ -31,15 +31,16 @@ def near_window(times: Tensor, window_seconds: float | Tensor) -> Tensor:
     return (times[:, :, None] - times[:, None, :]).abs() <= window_seconds
 
 
-def standardise_over_channels(raw: Tensor) -> Tensor:
-    """Give every moment's raw features zero mean and unit sample deviation over the channels.
+def standardise_over_channels_(raw: Tensor) -> None:
+    """Give every moment's raw features zero mean and unit sample deviation, in place.
 
     A single channel, or features that hardly vary, stay as they are.
     """
     if raw.shape[-1] < 2:
-        return raw
+        return
     deviation, mean = torch.std_mean(raw, dim=-1, keepdim=True)
-    return torch.where(deviation < 1e-6, raw, (raw - mean) / deviation.clamp_min(1e-6))
+    varies = deviation >= 1e-6
+    raw.sub_(mean.mul_(varies)).div_(deviation.masked_fill_(~varies, 1.0))
 
 
 def alike_window(raw: Tensor, near: Tensor, valid: Tensor | None = None) -> Tensor:
