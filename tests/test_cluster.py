@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stepreel.cluster import assign_to_centres, cluster_recordings
+from stepreel.errors import RecordingError
 from stepreel.types import FeatureTrack
 
 
@@ -43,3 +44,18 @@ def test_equal_moments_make_one_cluster():
     (found,) = cluster_recordings([track([[1, 1]] * 5)], 3, seed=0)
     assert set(found.labels) == {0}
     assert np.isinf(found.other_distances).all()
+
+
+def test_pauses_and_invalid_moments_do_not_shape_the_clusters():
+    one = track([[0, 0], [0, 0.2], [50, 50], [4, 4], [4, 4.2], [-90, 0]])
+    one.valid[5] = False
+    (found,) = cluster_recordings([one], 2, seed=0, pauses=[np.arange(6) == 2])
+    assert found.labels[[0, 1, 3, 4]].tolist() == [0, 0, 1, 1]
+    assert found.set_aside.tolist() == [False, False, True, False, False, True]
+
+
+def test_nothing_but_invalid_moments_cannot_be_clustered():
+    one = track([[0, 0], [1, 1]])
+    one.valid[:] = False
+    with pytest.raises(RecordingError, match="nothing to cluster"):
+        cluster_recordings([one], 2, seed=0)

@@ -8,7 +8,7 @@ from stepreel.keysteps import choose_segments, cut_segments, find_steps, keep_ne
 from stepreel.types import Clustering
 
 
-def clustering(times, labels, distances, others=None, n_clusters=None):
+def clustering(times, labels, distances, others=None, n_clusters=None, set_aside=None):
     labels = np.asarray(labels)
     distances = np.asarray(distances, np.float32)
     return Clustering(
@@ -16,6 +16,7 @@ def clustering(times, labels, distances, others=None, n_clusters=None):
         labels,
         distances,
         np.asarray(others if others is not None else distances + 1, np.float32),
+        np.zeros(len(labels), bool) if set_aside is None else np.asarray(set_aside),
         n_clusters or int(labels.max()) + 1,
     )
 
@@ -39,6 +40,25 @@ def test_the_farthest_tenth_of_each_cluster_is_trimmed():
     distances = np.concatenate([np.arange(10), np.arange(10)[::-1]])
     kept = keep_nearest(clustering(times, [0] * 10 + [1] * 10, distances), 0.1)
     assert np.flatnonzero(~kept).tolist() == [9, 10]
+
+
+def test_moments_set_aside_count_towards_the_tenth():
+    aside = np.isin(np.arange(20), [0, 12, 13])
+    distances = np.concatenate([np.arange(10), np.arange(10)])
+    kept = keep_nearest(
+        clustering(np.arange(20.0), [0] * 10 + [1] * 10, distances, set_aside=aside), 0.2
+    )
+    # Of ten, two may go: one more beside moment 0, none beside 12 and 13.
+    assert np.flatnonzero(~kept).tolist() == [0, 9, 12, 13]
+
+
+def test_a_recording_all_set_aside_has_no_steps():
+    found = find_steps(
+        clustering([0, 1, 2], [0, 0, 0], [1, 1, 1], set_aside=[True] * 3),
+        KeyStepSettings(),
+        moment_seconds=1.0,
+    )
+    assert found.segments == []
 
 
 def test_a_small_cluster_never_loses_its_last_moment():

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from stepreel.config import load_settings
-from stepreel.dataset import MovingAverage, prepare_lesson
+from stepreel.dataset import prepare_lesson
 from stepreel.embed import embed_recording
 from stepreel.encoder import Encoder, encoder_inputs_, positional_encoding
+from stepreel.standardise import MovingAverage
 from stepreel.store import Store
 from stepreel.train import batch_loss, train_encoder
 from stepreel.types import FeatureTrack

@@ -36,7 +36,7 @@ def assemble_storyboard(
         recording=_reference(extraction, folder),
         steps=_steps(found.segments, clock, with_pictures=folder is not None),
         timeline=_timeline(clustering, found, background, clock),
-        uncertain=[clock.span(*run) for run in _runs(~found.kept)],
+        uncertain=[clock.span(*run) for run in _runs(~found.kept & ~clustering.set_aside)],
         background=[clock.span(*run) for run in background],
         strip=strip,
         notes=[*extraction.notes, *notes, *_few_steps_note(extraction, found, settings)],
@@ -76,7 +76,7 @@ def _steps(segments: Sequence[Segment], clock: _Clock, *, with_pictures: bool) -
             KeyStep(
                 index=index,
                 title=f"Step {index}",
-                time=clock.start_of(segment.nearest),
+                time=(time := clock.start_of(segment.nearest)),
                 start=clock.start_of(int(segment.members[0])),
                 end=clock.end_of(int(segment.members[-1])),
                 cluster=segment.cluster,
@@ -84,10 +84,18 @@ def _steps(segments: Sequence[Segment], clock: _Clock, *, with_pictures: bool) -
                 occurrences=occurrences[segment.cluster],
                 distance=round(segment.distance, 6),
                 confidence=round(segment.confidence, 4),
-                picture=f"pictures/step-{index:02d}.jpg" if with_pictures else None,
+                picture=_picture_file(index, time) if with_pictures else None,
             )
         )
     return steps
+
+
+def _picture_file(index: int, time: float) -> str:
+    """Name a step's picture by what it shows.
+
+    A run into the same folder that is cut short then never changes the pictures of an older board.
+    """
+    return f"pictures/step-{index:02d}-at-{time:.2f}s.jpg"
 
 
 def _runs(mask: Mask) -> list[tuple[int, int]]:
@@ -121,6 +129,8 @@ def _timeline(
             return "step", found.segments[step].cluster, step + 1
         if in_background[moment]:
             return "background", None, None
+        if clustering.set_aside[moment]:
+            return "left-out", None, None
         cluster = int(clustering.labels[moment])
         return ("left-out" if found.kept[moment] else "uncertain"), cluster, None
 

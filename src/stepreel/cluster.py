@@ -7,30 +7,48 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stepreel.types import Clustering, FeatureTrack, Floats, Labels
+from stepreel.errors import RecordingError
+from stepreel.types import Clustering, FeatureTrack, Floats, Labels, Mask
 
 
 def cluster_recordings(
-    embeddings: Sequence[FeatureTrack], n_clusters: int, *, seed: int
+    embeddings: Sequence[FeatureTrack],
+    n_clusters: int,
+    *,
+    seed: int,
+    pauses: Sequence[Mask] | None = None,
 ) -> list[Clustering]:
     """Cluster all recordings together by k-means; clusters are numbered as they first appear.
 
+    Pauses and invalid moments get a label like all others, but do not shape the clusters.
     Fewer distinct moments than `n_clusters` give fewer clusters.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    points: Floats = np.concatenate([track.features for track in embeddings])
+    aside = [~track.valid for track in embeddings]
+    if pauses is not None:
+        aside = [invalid | pause for invalid, pause in zip(aside, pauses, strict=True)]
+    if all(mask.all() for mask in aside):
+        raise RecordingError("no cue knows anything of any moment; there is nothing to cluster")
+    points: Floats = np.concatenate(
+        [track.features[~mask] for track, mask in zip(embeddings, aside, strict=True)]
+    )
     n_clusters = min(n_clusters, len(points))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
         fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(points)
     order = _order_of_appearance(fitted.labels_)
     centres: Floats = fitted.cluster_centers_[order].astype(np.float32)
-    return [assign_to_centres(track, centres) for track in embeddings]
+    return [
+        assign_to_centres(track, centres, set_aside=mask)
+        for track, mask in zip(embeddings, aside, strict=True)
+    ]
 
 
-def assign_to_centres(track: FeatureTrack, centres: Floats) -> Clustering:
+def assign_to_centres(
+    track: FeatureTrack, centres: Floats, *, set_aside: Mask | None = None
+) -> Clustering:
     """Give every moment its nearest centre, and the distances to that and the next nearest."""
     distances = distances_to(track.features, centres)  # (T, K)
     labels = distances.argmin(axis=1)
@@ -38,7 +56,9 @@ def assign_to_centres(track: FeatureTrack, centres: Floats) -> Clustering:
     own = distances[rows, labels].copy()
     distances[rows, labels] = np.inf
     others = distances.min(axis=1)
-    return Clustering(track.times, labels, own, others, n_clusters=len(centres))
+    if set_aside is None:
+        set_aside = ~track.valid
+    return Clustering(track.times, labels, own, others, set_aside, n_clusters=len(centres))
 
 
 def distances_to(points: Floats, centres: Floats) -> Floats:

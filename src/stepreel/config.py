@@ -76,6 +76,9 @@ class KeyStepSettings(_Settings):
 
     n_clusters: int = Field(7, ge=1, le=1000, description="K: kinds of steps to look for.")
     background_ratio: float = Field(0.1, ge=0, lt=1, description="α: share trimmed per cluster.")
+    leave_out_pauses: bool = Field(
+        False, description="Set aside moments that all borders between steps have in common."
+    )
     split_gap_seconds: float = Field(2.0, gt=0, description="γ: a longer gap starts a new step.")
     min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are left out.")
     top: int | None = Field(None, ge=1, description="Show so many, the nearest to their centres.")

@@ -55,12 +55,15 @@ def find_steps(
 def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
     """Keep, per cluster, all but the share α of moments farthest from the centre.
 
-    Of n moments floor(α·n) go, so a cluster never loses its last one.
+    Of n moments floor(α·n) go, so a cluster never loses its last one. α is the share expected to be
+    background: moments already set aside count towards it.
     """
-    kept = np.ones(len(clustering.labels), np.bool_)
+    kept = ~clustering.set_aside
     for cluster in range(clustering.n_clusters):
-        members = np.flatnonzero(clustering.labels == cluster)
-        n_trimmed = int(background_ratio * len(members))
+        is_member = clustering.labels == cluster
+        members = np.flatnonzero(is_member & kept)
+        n_aside = int(is_member.sum()) - len(members)
+        n_trimmed = max(0, int(background_ratio * is_member.sum()) - n_aside)
         farthest = np.argsort(clustering.distances[members], kind="stable")[::-1][:n_trimmed]
         kept[members[farthest]] = False
     return kept

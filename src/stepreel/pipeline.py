@@ -1,6 +1,6 @@
 """READ FIRST: the whole line, from recordings of one task to their storyboards.
 
-    Recording ─cues─▶ FeatureTrack ─learning─▶ embedding ─cluster─▶ Clustering
+    Recording ─cues─▶ FeatureTrack ─learning─▶ embedding ─cluster, pauses─▶ Clustering
                                     Storyboard ◀─assemble─ KeySteps ◀─keysteps─┘
 
 Every room takes what the one before hands on; an embedding is just another FeatureTrack, and the
@@ -22,10 +22,11 @@ from stepreel.extract import Extraction, extract_tracks
 from stepreel.folders import name_folders
 from stepreel.keysteps import find_steps
 from stepreel.learning import learn_embeddings, learning_notes
+from stepreel.pauses import find_pauses
 from stepreel.report import write_index, write_report
 from stepreel.store import Store
 from stepreel.storyboard import Storyboard
-from stepreel.types import Clustering, Progress, no_progress
+from stepreel.types import Clustering, FeatureTrack, Progress, no_progress
 from stepreel.video import probe
 
 
@@ -52,9 +53,7 @@ def run_task(
     if not extractions:
         return result
     embeddings = learn_embeddings(list(extractions.values()), settings, store, progress=progress)
-    clusterings = cluster_recordings(
-        embeddings, settings.key_steps.n_clusters, seed=settings.train.seed
-    )
+    clusterings = _group(embeddings, list(extractions.values()), settings)
     if output is not None:
         result.folders = name_folders(list(extractions), output)
     for (path, extraction), clustering in zip(extractions.items(), clusterings, strict=True):
@@ -95,6 +94,19 @@ def _watch(
         except (RecordingError, StoreError) as problem:
             result.failures[path] = str(problem)
     return extractions
+
+
+def _group(
+    embeddings: Sequence[FeatureTrack], extractions: Sequence[Extraction], settings: Settings
+) -> list[Clustering]:
+    """Cluster all recordings; where steps turn out to be parted by pauses, again without those."""
+    n_clusters, seed = settings.key_steps.n_clusters, settings.train.seed
+    clusterings = cluster_recordings(embeddings, n_clusters, seed=seed)
+    if settings.key_steps.leave_out_pauses:
+        pauses = find_pauses([extraction.tracks for extraction in extractions], clusterings)
+        if any(mask.any() for mask in pauses):
+            return cluster_recordings(embeddings, n_clusters, seed=seed, pauses=pauses)
+    return clusterings
 
 
 def _tell(

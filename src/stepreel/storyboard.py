@@ -64,7 +64,8 @@ class TimelineSpan(Span):
 
     kind: Literal["step", "uncertain", "left-out", "background"] = Field(
         description="step: part of a key step. uncertain: trimmed as too far from its centre. "
-        "left-out: a segment too short or not among the best. background: 2 s or more of no step."
+        "left-out: a segment too short or not among the best, or a short pause between steps. "
+        "background: 2 s or more of no step."
     )
     cluster: int | None = Field(default=None, ge=0, description="Its cluster, where it has one.")
     step: int | None = Field(default=None, ge=1, description="Index of the key step it is part of.")
