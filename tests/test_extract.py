@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -29,6 +30,15 @@ class Brightness:
         self.seen.extend(m.index for m in moments)
         features = np.array([[m.rgb.mean() * self.scale] for m in moments], np.float32)
         return {"features": features, "valid": np.ones(len(moments), bool)}
+
+
+class Interrupted(Brightness):
+    """The same, until somebody presses Ctrl-C in the second shard of four seconds."""
+
+    def extract(self, moments):
+        if moments[0].index >= 16:
+            raise KeyboardInterrupt
+        return super().extract(moments)
 
 
 @pytest.fixture
@@ -76,14 +86,8 @@ def test_a_changed_setting_or_file_is_extracted_anew(video, tmp_path):
 def test_an_interrupted_extraction_goes_on_at_the_first_missing_shard(video, tmp_path):
     whole = extract(video, tmp_path / "a", Brightness(), shard_seconds=4)
 
-    class Broken(Brightness):
-        def extract(self, moments):
-            if moments[0].index >= 16:
-                raise KeyboardInterrupt
-            return super().extract(moments)
-
     with pytest.raises(KeyboardInterrupt):
-        extract(video, tmp_path / "b", Broken(), shard_seconds=4)
+        extract(video, tmp_path / "b", Interrupted(), shard_seconds=4)
     cue = Brightness()
     rest = extract(video, tmp_path / "b", cue, shard_seconds=4)
     assert min(cue.seen) == 16
@@ -91,6 +95,21 @@ def test_an_interrupted_extraction_goes_on_at_the_first_missing_shard(video, tmp
         whole.tracks["brightness"].features, rest.tracks["brightness"].features
     )
     assert [len(whole.previews), whole.previews.jpeg(39)] == [40, rest.previews.jpeg(39)]
+
+
+def test_damage_seen_before_an_interruption_is_still_told_after_it(tmp_path):
+    whole = write_video(tmp_path / "a.mp4", steady(300), busy_task())
+    with av.open(str(whole)) as file:
+        packet = [packet for packet in file.demux(video=0) if packet.size][20]
+        place = slice(packet.pos, packet.pos + packet.size)
+    content = bytearray(whole.read_bytes())
+    content[place] = bytes(packet.size)
+    whole.write_bytes(content)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(whole, tmp_path, Interrupted(), shard_seconds=4)
+    rest = extract(whole, tmp_path, Brightness(), shard_seconds=4)
+    assert rest.notes == ("Parts of the video are damaged; frames there may be missing or wrong.",)
 
 
 def test_a_cue_added_later_does_not_extract_the_others_again(video, tmp_path):

@@ -111,6 +111,7 @@ class _Work:
             for e in extractors
         }
         self.facts_entry = store.recording_entry(source, "facts", self.sampling)
+        self.damage_entry = store.recording_entry(source, "damage", self.sampling)
 
     def missing_in(self, shard: int) -> list[str]:
         """Name the extractors that have neither a finished file nor this shard."""
@@ -131,6 +132,17 @@ class _Work:
         while unfinished and all(e.rows_in_shard(shard) == self.shard_moments for e in unfinished):
             shard += 1
         return shard
+
+    def remember_damage(self, decoding: Decoding) -> None:
+        """Write down what was wrong so far: a resumed extraction does not see it again."""
+        counts = {"packets": decoding.damaged_packets, "frames": decoding.misplaced_frames}
+        if any(counts.values()):
+            write_facts(self.damage_entry, counts)
+
+    def recall_damage(self) -> Decoding:
+        """Return what an earlier attempt at this recording found wrong."""
+        counts = read_facts(self.damage_entry) or {"packets": 0, "frames": 0}
+        return Decoding(damaged_packets=counts["packets"], misplaced_frames=counts["frames"])
 
     def join_shards(self, n_shards: int) -> None:
         for entry in self.entries.values():
@@ -159,13 +171,13 @@ def _extract_missing(
     for extractor in work.extractors.values():
         extractor.prepare(work.backbones)
     progress("getting ready", 1, 1)
-    decoding = Decoding()
+    decoding = work.recall_damage()
     first_moment = first * work.shard_moments
     moments = walk_moments(
         work.recording, rate=work.rate, first_index=first_moment, decoding=decoding
     )
     before = _stamp(work.recording.path)
-    n_moments = first_moment + _write_shards(work, moments, progress)
+    n_moments = first_moment + _write_shards(work, moments, decoding, progress)
     if _stamp(work.recording.path) != before:
         raise RecordingError(
             f"{work.recording.name}: was changed while it was being read; run again when it is done"
@@ -181,7 +193,9 @@ def _extract_missing(
     return dict(facts)
 
 
-def _write_shards(work: _Work, moments: Iterator[Moment], progress: Progress) -> int:
+def _write_shards(
+    work: _Work, moments: Iterator[Moment], decoding: Decoding, progress: Progress
+) -> int:
     """Extract what is missing of every shard and write it; return how many moments went by."""
     total = work.recording.declared_seconds
     n_moments = 0
@@ -199,6 +213,7 @@ def _write_shards(work: _Work, moments: Iterator[Moment], progress: Progress) ->
                 progress("watching", min(batch[0] / work.rate, total), total)
                 if shard > 0:
                     failpoint("mid-extraction")
+            work.remember_damage(decoding)
             for name in missing:
                 work.entries[name].write_shard(shard, _end_to_end(collected.pop(name)))
                 failpoint("between-cues")
