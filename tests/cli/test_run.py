@@ -184,15 +184,20 @@ def test_a_name_that_is_no_text_works(folder, tmp_path):
 @pytest.mark.parametrize("after_seconds", [0.05, 0.6, 1.5])
 def test_ctrl_c_at_any_point_is_status_130(folder, tmp_path, after_seconds):
     long = [*FAST[2:], "--set", "train.epochs=100000", "--set", "train.stop_when_settled=false"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "stepreel", "run", folder / "take1.mp4", "-o", tmp_path, *long],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "STEPREEL_CACHE": str(tmp_path / "cache")},
-    )
-    time.sleep(after_seconds)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+        # A shell starts what it runs in the background with Ctrl-C ignored, and so these tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        time.sleep(after_seconds)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     if after_seconds > 0.5:  # earlier, Python itself may not have started
         assert process.returncode == 130, errors
         assert "Traceback" not in errors
