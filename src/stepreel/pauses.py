@@ -69,7 +69,7 @@ def agreement(takes: Sequence[_Take]) -> float:
     offset = 0
     for take in takes:
         own = differences[offset : offset + len(take.borders)]
-        along_total, along_own = take.features @ total, take.features @ own.T
+        along_total, along_own = take.along(total), take.along(own.T)
         for border, direction in enumerate(total - own):
             projected = along_total - along_own[:, border]
             wins += take.border_beats_middles(border, projected, direction)
@@ -91,9 +91,18 @@ class _Take:
             [(self.times[a.stop - 1] + self.times[b.start]) / 2 for a, b in pairwise(stretches)]
         )
         if len(self.borders) > 0:
-            self.nearest_border = np.abs(self.times[:, None] - self.borders).argmin(axis=1)
-            self.to_border = np.abs(self.times - self.borders[self.nearest_border])
             self.step = np.searchsorted(self.borders, self.times)
+            before = np.maximum(self.step - 1, 0)
+            after = np.minimum(self.step, len(self.borders) - 1)
+            to_before = np.abs(self.times - self.borders[before])
+            to_after = np.abs(self.times - self.borders[after])
+            self.nearest_border = np.where(to_before <= to_after, before, after)
+            self.to_border = np.minimum(to_before, to_after)
+
+    def along(self, direction: Vectors) -> Vectors:
+        """Project every moment; in single precision, or numpy would copy all features."""
+        projected: Vectors = (self.features @ direction.astype(np.float32)).astype(np.float64)
+        return projected
 
     def guess_from_borders(self) -> None:
         """Take the surroundings of borders for pauses, and the middle half of a step for it."""
@@ -117,7 +126,7 @@ class _Take:
 
     def mark_pauses(self, direction: Vectors, level: float) -> None:
         """Call pause what lies further along `direction` than both steps beside it."""
-        projected, centres = self.features @ direction, self.centres @ direction
+        projected, centres = self.along(direction), self.centres @ direction
         last = len(self.borders)
         towards = np.where(self.times < self.middles[self.step], self.step - 1, self.step + 1)
         beside = centres[np.clip(towards, 0, last)]
