@@ -2,8 +2,8 @@
 
 Hands lie down, the bench is looked over, a tool is fetched: whatever it is, it is what the borders
 between clusters have in common and what the steps on either side of them lack. That difference is
-one direction in the space of raw features. Each border in turn is judged by the direction of all
-the others: where they do not agree, the recording has no such pauses and none are reported.
+one direction in the space of raw features. Each border is judged by the direction of the others:
+where they do not agree, the recording has no such pauses and none are reported.
 
 Not part of the paper, whose clusters share out every moment. No label is seen.
 """
@@ -22,11 +22,14 @@ from stepreel.types import Clustering, FeatureTrack, Floats, Mask, Seconds
 AVERAGE_SECONDS = 1.0
 SHORTEST_STRETCH_SECONDS = 2.0  # of one cluster, to count as a step with borders
 BORDER_SECONDS = 0.75  # first guess: so near a border is pause
+JUDGED_SECONDS = 2.0  # so near a border or middle its most pause-like second is looked for
 REACH_SECONDS = 3.0  # later rounds: what of a pause may speak for its border
 SHORTEST_PAUSE_SECONDS = 1.0
 ROUNDS = 8
 LEVEL = 0.5  # of the typical difference between pause and step
-AGREEMENT = 0.8  # share of comparisons that borders must win against middles of steps
+AGREEMENT = 0.65  # share of comparisons that borders must win against middles of steps
+DRAWS = 40  # of borders at random; one in twenty at most may agree as well as the true ones
+MOST_DRAWS_AS_GOOD = 2
 FEWEST_BORDERS = 4
 MOST_PAUSE = 0.6  # of all moments; more of it than work is no pause
 
@@ -37,97 +40,117 @@ def find_pauses(
     recordings: Sequence[Mapping[str, FeatureTrack]], clusterings: Sequence[Clustering]
 ) -> list[Mask]:
     """Return, per recording of one task, which moments are pauses; none if borders disagree."""
-    pairs = zip(recordings, clusterings, strict=True)
-    takes = [_Take(tracks, clustering) for tracks, clustering in pairs]
-    bordered = [take for take in takes if len(take.borders) > 0]
-    if sum(len(take.borders) for take in bordered) < FEWEST_BORDERS:
-        return [take.nowhere for take in takes]
-    for take in bordered:
-        take.guess_from_borders()
-    if agreement(bordered) < AGREEMENT:
-        return [take.nowhere for take in takes]
+    none = [np.zeros(len(clustering.times), np.bool_) for clustering in clusterings]
+    borders = [find_borders(clustering) for clustering in clusterings]
+    bordered = [number for number, found in enumerate(borders) if len(found) > 0]
+    if sum(len(found) for found in borders) < FEWEST_BORDERS:
+        return none
+    takes = [
+        _Take(clusterings[n].times, _side_by_side(recordings[n]), borders[n]) for n in bordered
+    ]
+    if not have_pauses(takes):
+        return none
     for _ in range(ROUNDS):
-        differences = np.concatenate([take.differences() for take in bordered])
+        differences = np.concatenate([take.differences() for take in takes])
         direction = differences.sum(axis=0)
         level = LEVEL * float(np.median(differences @ direction))
-        for take in bordered:
+        for take in takes:
             take.mark_pauses(direction, level)
-    pauses = [take.pause if len(take.borders) > 0 else take.nowhere for take in takes]
-    if float(np.mean(np.concatenate(pauses))) > MOST_PAUSE:
-        return [take.nowhere for take in takes]
-    return pauses
+    found = dict(zip(bordered, (take.pause for take in takes), strict=True))
+    pauses = [found.get(number, nowhere) for number, nowhere in enumerate(none)]
+    return none if float(np.mean(np.concatenate(pauses))) > MOST_PAUSE else pauses
+
+
+def find_borders(clustering: Clustering) -> Seconds:
+    """Return the times between stretches of one cluster, those that last long enough."""
+    times, labels = clustering.times, clustering.labels
+    cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
+    shortest = SHORTEST_STRETCH_SECONDS - _spacing(times)
+    stretches = [(a, b) for a, b in pairwise(cuts) if times[b - 1] - times[a] >= shortest]
+    return np.array([(times[b - 1] + times[c]) / 2 for (_, b), (c, _) in pairwise(stretches)])
+
+
+def have_pauses(takes: Sequence[_Take]) -> bool:
+    """Tell whether borders agree: often enough, and more than borders drawn at random would."""
+    found = agreement(takes)
+    if found < AGREEMENT:
+        return False
+    rng = np.random.default_rng(0)
+    as_good = 0
+    for _ in range(DRAWS):
+        as_good += agreement([take.with_random_borders(rng) for take in takes]) >= found
+        if as_good > MOST_DRAWS_AS_GOOD:
+            return False
+    return True
 
 
 def agreement(takes: Sequence[_Take]) -> float:
-    """Return how often a border looks more like the other borders than a step's middle does.
+    """Return how often a border looks more like the other borders than the middles of steps do.
 
-    One comparison for each of the two steps beside a border, with the direction of all others.
+    Every border is compared with the middles of any two successive steps of its recording, because
+    around it, too, two steps can be seen; without anything in common it wins every other time. The
+    direction is that of all borders but this one and its two neighbours, whose differences contain
+    the same steps.
     """
-    differences = np.concatenate([take.differences() for take in takes])
-    total = differences.sum(axis=0)
-    wins: list[bool] = []
-    offset = 0
-    for take in takes:
-        own = differences[offset : offset + len(take.borders)]
-        along_total, along_own = take.along(total), take.along(own.T)
-        for border, direction in enumerate(total - own):
-            projected = along_total - along_own[:, border]
-            wins += take.border_beats_middles(border, projected, direction)
-        offset += len(take.borders)
-    return float(np.mean(wins))
+    per_take = [take.differences() for take in takes]
+    total = np.sum([differences.sum(axis=0) for differences in per_take], axis=0)
+    shares = []
+    for take, differences in zip(takes, per_take, strict=True):
+        padded = np.pad(differences, ((1, 1), (0, 0)))
+        others = total - (padded[:-2] + padded[1:-1] + padded[2:])
+        at_middles = take.best_seconds(take.middles, others)  # (steps, borders)
+        at_middles = np.maximum(at_middles[:-1], at_middles[1:])
+        at_borders = take.best_seconds(take.borders, others).diagonal()
+        shares.append((at_borders > at_middles).mean(axis=0))
+    return float(np.mean(np.concatenate(shares)))
 
 
 class _Take:
-    """One recording: its stretches of one cluster, the borders between, and what is pause."""
+    """One recording: its features, the borders between its steps, and what is pause so far.
 
-    def __init__(self, tracks: Mapping[str, FeatureTrack], clustering: Clustering) -> None:
-        self.times = clustering.times
-        self.features = _side_by_side(tracks)
-        self.nowhere = np.zeros(len(self.times), np.bool_)
-        stretches = _stretches(clustering)
-        middles = [(self.times[s.start] + self.times[s.stop - 1]) / 2 for s in stretches]
-        self.middles: Seconds = np.array(middles, np.float64)
-        self.borders: Seconds = np.array(
-            [(self.times[a.stop - 1] + self.times[b.start]) / 2 for a, b in pairwise(stretches)]
-        )
-        if len(self.borders) > 0:
-            self.step = np.searchsorted(self.borders, self.times)
-            before = np.maximum(self.step - 1, 0)
-            after = np.minimum(self.step, len(self.borders) - 1)
-            to_before = np.abs(self.times - self.borders[before])
-            to_after = np.abs(self.times - self.borders[after])
-            self.nearest_border = np.where(to_before <= to_after, before, after)
-            self.to_border = np.minimum(to_before, to_after)
+    To begin with, the surroundings of borders are pause, and the middle half of a step is work.
+    """
 
-    def along(self, direction: Vectors) -> Vectors:
-        """Project every moment; in single precision, or numpy would copy all features."""
-        projected: Vectors = (self.features @ direction.astype(np.float32)).astype(np.float64)
-        return projected
-
-    def guess_from_borders(self) -> None:
-        """Take the surroundings of borders for pauses, and the middle half of a step for it."""
+    def __init__(self, times: Seconds, features: Floats, borders: Seconds) -> None:
+        self.times, self.features, self.borders = times, features, borders
+        self.spacing = _spacing(times)
+        ends = times[[0, -1]] + np.array([-0.5, 0.5]) * self.spacing
+        edges = np.concatenate([ends[:1], borders, ends[1:]])
+        self.middles: Seconds = (edges[:-1] + edges[1:]) / 2
+        self.step = np.searchsorted(borders, times)
+        before, after = np.maximum(self.step - 1, 0), np.minimum(self.step, len(borders) - 1)
+        to_before, to_after = np.abs(times - borders[before]), np.abs(times - borders[after])
+        self.nearest_border = np.where(to_before <= to_after, before, after)
+        self.to_border = np.minimum(to_before, to_after)
         self.pause: Mask = self.to_border <= BORDER_SECONDS
-        edges = np.concatenate([self.times[:1], self.borders, self.times[-1:]])
-        lengths = np.diff(edges)[self.step]
-        self.work: Mask = np.abs(self.times - self.middles[self.step]) <= lengths / 4
+        from_middle = np.abs(times - self.middles[self.step])
+        self.work: Mask = from_middle <= np.diff(edges)[self.step] / 4
+
+    def with_random_borders(self, rng: np.random.Generator) -> _Take:
+        """Return the same recording with as many borders elsewhere, no step too short."""
+        count = len(self.borders)
+        apart = SHORTEST_STRETCH_SECONDS * np.arange(1, count + 1)
+        free = max(self.times[-1] - self.times[0] - SHORTEST_STRETCH_SECONDS * (count + 1), 0.0)
+        places = self.times[0] + apart + np.sort(rng.random(count)) * free
+        return _Take(self.times, self.features, places)
 
     def differences(self) -> Vectors:
-        """Return, per border, the mean of its pause less that of the two steps beside it."""
-        self.centres: Vectors = np.array(
-            [self._mean(self.work & (self.step == n)) for n in range(len(self.middles))]
-        )
+        """Return, per border, the mean of its pause less that of the two steps beside it.
+
+        Zero where there is no moment to speak for the border or for one of the steps.
+        """
+        last = len(self.borders)
+        here = self.pause & (self.to_border <= REACH_SECONDS)
+        pauses, has_pause = self._means(here, self.nearest_border, last)
+        self.centres, has_work = self._means(self.work, self.step, last + 1)
         between = (self.centres[:-1] + self.centres[1:]) / 2
-        found = np.zeros_like(between)
-        for border in range(len(self.borders)):
-            here = self.pause & (self.nearest_border == border) & (self.to_border <= REACH_SECONDS)
-            if here.any():
-                found[border] = self._mean(here) - between[border]
-        return found
+        known = has_pause & has_work[:-1] & has_work[1:]
+        return np.where(known[:, None], pauses - between, 0.0)
 
     def mark_pauses(self, direction: Vectors, level: float) -> None:
         """Call pause what lies further along `direction` than both steps beside it."""
-        projected, centres = self.along(direction), self.centres @ direction
-        last = len(self.borders)
+        projected = self.features @ direction.astype(np.float32)  # in doubles: a copy of it all
+        centres, last = self.centres @ direction, len(self.borders)
         towards = np.where(self.times < self.middles[self.step], self.step - 1, self.step + 1)
         beside = centres[np.clip(towards, 0, last)]
         above = projected - np.maximum(centres[self.step], beside)
@@ -136,21 +159,28 @@ class _Take:
         has_work = np.bincount(self.step[~self.pause], minlength=last + 1) > 0
         self.work = np.where(has_work[self.step], ~self.pause, self.work)
 
-    def border_beats_middles(
-        self, border: int, projected: Vectors, direction: Vectors
-    ) -> list[bool]:
-        """Compare the best second at a border with the best at the middle of either step."""
-        beside = self.centres[border : border + 2] @ direction
-        above = _running_mean(projected - beside.max(), self.times)
-        at_border = self._best(above, self.borders[border])
-        return [bool(at_border > self._best(above, self.middles[n])) for n in (border, border + 1)]
+    def best_seconds(self, places: Seconds, directions: Vectors) -> Vectors:
+        """Return (places, directions): how far the best second near each place reaches."""
+        count = max(1, round(2 * JUDGED_SECONDS / self.spacing))
+        first = np.searchsorted(self.times, places - JUDGED_SECONDS)
+        rows = np.clip(first[:, None] + np.arange(count), 0, len(self.times) - 1)
+        along = self.features[rows.ravel()] @ directions.T.astype(np.float32)
+        reached = along.reshape(*rows.shape, len(directions)).cumsum(axis=1, dtype=np.float64)
+        second = min(max(1, round(1.0 / self.spacing)), count)
+        reached = np.concatenate([np.zeros_like(reached[:, :1]), reached], axis=1)
+        best: Vectors = (reached[:, second:] - reached[:, :-second]).max(axis=1) / second
+        return best
 
-    def _best(self, values: Vectors, time: float) -> float:
-        return float(values[np.abs(self.times - time) <= 2 * BORDER_SECONDS].max(initial=-np.inf))
-
-    def _mean(self, mask: Mask) -> Vectors:
-        mean: Vectors = self.features[mask].mean(axis=0, dtype=np.float64)
-        return mean
+    def _means(self, mask: Mask, group: NDArray[np.int64], count: int) -> tuple[Vectors, Mask]:
+        """Return the mean features of the masked moments of each group, and which have any."""
+        means = np.zeros((count, self.features.shape[1]))
+        has_any = np.zeros(count, np.bool_)
+        rows = np.flatnonzero(mask)
+        for members in np.split(rows, np.flatnonzero(np.diff(group[rows])) + 1):
+            if len(members) > 0:
+                means[group[members[0]]] = self.features[members].mean(axis=0, dtype=np.float64)
+                has_any[group[members[0]]] = True
+        return means, has_any
 
     def _tidy(self, mask: Mask) -> Mask:
         """Close short holes, then drop short runs."""
@@ -164,8 +194,7 @@ class _Take:
         return mask
 
     def _seconds(self, run: slice) -> float:
-        spacing = float(np.median(np.diff(self.times)))
-        return float(self.times[run.stop - 1] - self.times[run.start]) + spacing
+        return float(self.times[run.stop - 1] - self.times[run.start]) + self.spacing
 
 
 def _side_by_side(tracks: Mapping[str, FeatureTrack]) -> Floats:
@@ -178,25 +207,10 @@ def _side_by_side(tracks: Mapping[str, FeatureTrack]) -> Floats:
     return np.concatenate(parts, axis=1)
 
 
-def _stretches(clustering: Clustering) -> list[slice]:
-    """Return the runs of one cluster that last long enough."""
-    times, labels = clustering.times, clustering.labels
-    cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
-    spacing = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    return [
-        slice(a, b)
-        for a, b in pairwise(cuts)
-        if labels[a] >= 0 and times[b - 1] - times[a] + spacing >= SHORTEST_STRETCH_SECONDS
-    ]
+def _spacing(times: Seconds) -> float:
+    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
 
 def _runs(mask: Mask) -> list[slice]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
-def _running_mean(values: Vectors, times: Seconds) -> Vectors:
-    """Average over about a second."""
-    count = max(1, round(1.0 / float(np.median(np.diff(times)))))
-    mean: Vectors = np.convolve(values, np.ones(count) / count, "same")
-    return mean
