@@ -8,7 +8,7 @@ from videos import gray, steady, write_video
 from stepreel.assemble import assemble_storyboard
 from stepreel.config import Settings
 from stepreel.keysteps import find_steps
-from stepreel.types import Clustering
+from stepreel.types import Clustering, FeatureTrack
 from stepreel.video import probe
 
 
@@ -21,12 +21,14 @@ def board_of(tmp_path, labels, aside):
     )
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
     found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
     extraction = SimpleNamespace(
         recording=probe(write_video(tmp_path / "v.mp4", steady(30), lambda i: gray(i))),
         times=clustering.times,
         moment_seconds=0.25,
         duration_seconds=len(labels) / 4,
         notes=(),
+        tracks={"a": FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))},
     )
     return assemble_storyboard(extraction, clustering, found, settings)
 

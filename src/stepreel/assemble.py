@@ -17,6 +17,8 @@ from stepreel.storyboard import KeyStep, RecordingReference, Span, Storyboard, S
 from stepreel.types import Clustering, Mask, readable
 from stepreel.version import __version__
 
+STILL = 0.01  # of the features' mean size; a hand in an otherwise still picture makes 0.2
+
 
 def assemble_storyboard(
     extraction: Extraction,
@@ -39,7 +41,12 @@ def assemble_storyboard(
         uncertain=[clock.span(*run) for run in _runs(~found.kept & ~clustering.set_aside)],
         background=[clock.span(*run) for run in background],
         strip=strip,
-        notes=[*extraction.notes, *notes, *_few_steps_note(extraction, found, settings)],
+        notes=[
+            *extraction.notes,
+            *notes,
+            *_still_note(extraction),
+            *_few_steps_note(extraction, found, settings),
+        ],
         settings=settings.model_dump(mode="json"),
         seed=settings.train.seed,
         stepreel_version=__version__,
@@ -161,10 +168,20 @@ def _reference(extraction: Extraction, folder: Path | None) -> RecordingReferenc
     )
 
 
+def _still_note(extraction: Extraction) -> list[str]:
+    """Say so when nothing happens: then time alone decides where steps begin and end."""
+    main = next(iter(extraction.tracks.values()))
+    known = main.features[main.valid]
+    if len(known) < 2 or float(known.std(axis=0).mean()) > STILL * float(np.abs(known).mean()):
+        return []
+    return ["The picture hardly changes: the steps are little more than equal parts of the time."]
+
+
 def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings) -> list[str]:
     kinds = len({segment.cluster for segment in found.segments})
     asked = settings.key_steps.n_clusters
-    if kinds >= asked or settings.key_steps.top is not None:
+    most = settings.key_steps.top
+    if kinds >= asked or (most is not None and len(found.segments) >= most):
         return []
     return [
         f"Kinds of steps shown: {kinds}, fewer than the {asked} asked for. The recording "

@@ -37,7 +37,7 @@ class TrainSettings(_Settings):
     """How the encoder learns."""
 
     n_chunks: int = Field(1024, ge=2, description="N: moments sampled from a recording.")
-    batch_size: int = Field(4, ge=1)
+    batch_size: int = Field(4, ge=1, le=1024)
     epochs: int = Field(300, ge=1, description="The most epochs there will be.")
     learning_rate: float = Field(1e-3, gt=0)
     standardise: Literal["none", "recording"] = Field(
@@ -48,7 +48,7 @@ class TrainSettings(_Settings):
     )
     checkpoint_seconds: float = Field(5.0, ge=0, description="How much a crash can cost.")
     stop_when_settled: bool = Field(False, description="Stop once the loss no longer falls.")
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=2**32 - 1)
 
 
 class EncoderSettings(_Settings):

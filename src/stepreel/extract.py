@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.cues import Cue
-from stepreel.errors import RecordingError
+from stepreel.errors import RecordingError, StepreelError
 from stepreel.failpoints import failpoint
 from stepreel.machine import usable_cores
 from stepreel.moments import Moment, walk_moments
@@ -206,7 +206,7 @@ def _write_shards(
             missing = work.missing_in(shard)
             extractors = [work.extractors[name] for name in missing]
             collected: dict[str, list[Arrays]] = defaultdict(list)
-            for batch, result in _in_order(pool, extractors, batches):
+            for batch, result in _in_order(pool, work.recording, extractors, batches):
                 for name, arrays in result.items():
                     collected[name].append(arrays)
                 n_moments += batch[1]
@@ -227,13 +227,17 @@ def _batches(moments: Iterator[Moment]) -> Iterator[list[Moment]]:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, extractors: Sequence[Cue], batches: Iterator[list[Moment]]
+    pool: ThreadPoolExecutor,
+    recording: Recording,
+    extractors: Sequence[Cue],
+    batches: Iterator[list[Moment]],
 ) -> Iterator[tuple[tuple[int, int], dict[str, Arrays]]]:
     """Run batches on the pool, a few at a time; yield (last index, count) and results in order."""
     most = 2 * usable_cores() + 1
     running: deque[tuple[tuple[int, int], Future[dict[str, Arrays]]]] = deque()
     for batch in batches:
-        running.append(((batch[-1].index, len(batch)), pool.submit(_run, extractors, batch)))
+        place = batch[-1].index, len(batch)
+        running.append((place, pool.submit(_run, recording, extractors, batch)))
         if len(running) > most:
             place, future = running.popleft()
             yield place, future.result()
@@ -241,9 +245,24 @@ def _in_order(
         yield place, future.result()
 
 
-def _run(extractors: Sequence[Cue], batch: Sequence[Moment]) -> dict[str, Arrays]:
+def _run(
+    recording: Recording, extractors: Sequence[Cue], batch: Sequence[Moment]
+) -> dict[str, Arrays]:
     times = np.array([moment.time for moment in batch])
-    return {e.name: {**e.extract(batch), "times": times} for e in extractors}
+    return {e.name: {**_extract(recording, e, batch), "times": times} for e in extractors}
+
+
+def _extract(recording: Recording, extractor: Cue, batch: Sequence[Moment]) -> Arrays:
+    """Let a library's trouble with strange pictures cost this recording alone."""
+    try:
+        return extractor.extract(batch)
+    except (StepreelError, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception as problem:
+        raise RecordingError(
+            f"{recording.name}: the cue {extractor.name} failed at {batch[0].time:.1f} s "
+            f"({type(problem).__name__}: {problem}); name other cues with --set extract.cues=…"
+        ) from problem
 
 
 def _end_to_end(pieces: Sequence[Arrays]) -> dict[str, NDArray[Any]]:

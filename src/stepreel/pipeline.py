@@ -62,12 +62,17 @@ def run_task(
         except (OutputError, StoreError) as problem:
             result.failures[path] = str(problem)
     if output is not None and len(paths) > 1 and result.boards:
-        write_index(
-            output,
-            [(result.folders[path].name, board) for path, board in result.boards.items()],
-            failed=[(path.name, reason) for path, reason in result.failures.items()],
-        )
+        _write_index(output, result)
     return result
+
+
+def _write_index(output: Path, result: TaskResult) -> None:
+    boards = [(result.folders[path].name, board) for path, board in result.boards.items()]
+    failed = [(path.name, reason) for path, reason in result.failures.items()]
+    try:
+        write_index(output, boards, failed=failed)
+    except OutputError as problem:  # the storyboards are there all the same
+        result.failures[output / "index.html"] = str(problem)
 
 
 def _watch(

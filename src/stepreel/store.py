@@ -6,6 +6,7 @@ if that matches. While a recording is being extracted its cue has a folder of sh
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -233,10 +234,11 @@ class writing:  # noqa: N801 - reads as a word: with writing(path)
 
     def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
         if isinstance(problem, OSError):
-            raise StoreError(
-                f"cannot write to the cache folder {self.path.parent} ({problem.strerror}); "
-                "free some space or name another folder with --cache or STEPREEL_CACHE"
-            ) from problem
+            advice = "name another folder with --cache or STEPREEL_CACHE"
+            if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                advice = f"free some space or {advice}"
+            why = f"cannot write to the cache folder {self.path.parent} ({problem.strerror})"
+            raise StoreError(f"{why}; {advice}") from problem
 
 
 class _reading:  # noqa: N801 - see writing

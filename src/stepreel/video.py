@@ -102,7 +102,8 @@ def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Pictu
     width, height = size if quarter_turns % 2 == 0 else size[::-1]
     resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
     small: Picture = resized.to_ndarray().astype(np.uint8, copy=False)
-    return np.ascontiguousarray(np.rot90(small, quarter_turns)) if quarter_turns else small
+    # Contiguous also when not turned: FFmpeg pads rows, and optical flow cannot bear that.
+    return np.ascontiguousarray(np.rot90(small, quarter_turns))
 
 
 def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
@@ -202,6 +203,7 @@ def _decoded(
                 continue
             for frame in frames:
                 assert isinstance(frame, VideoFrame)
+                decoding.damaged_packets += frame.is_corrupt  # concealed, but not as filmed
                 yield frame
     except av.error.FFmpegError as problem:
         log.info("%s: reading stopped: %s", path.name, problem)
@@ -229,7 +231,7 @@ def _check_is_a_file(path: Path) -> None:
     except OSError as problem:
         raise RecordingError(_unreadable(path, problem)) from problem
     if path.is_dir():
-        raise RecordingError(f"{path.name}: is a folder; give the video files in it")
+        raise RecordingError(f"{path.name or path}: is a folder; give the video files in it")
     if not path.is_file():
         raise RecordingError(f"{path.name}: is not a regular file; give a video file")
     if size == 0:

@@ -225,3 +225,51 @@ def test_a_disk_that_is_full_leaves_nothing_that_looks_whole(folder, tmp_path, l
     assert not [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
     again = stepreel(*arguments, cache=tmp_path / "cache")
     assert again.returncode == 0, again.stderr
+
+
+def test_pictures_of_awkward_sizes_are_borne_and_cost_no_other_recording(folder, tmp_path):
+    # 118 pixels: rows come padded. 6 pixels after shrinking: too narrow for optical flow.
+    write_video(tmp_path / "tall.mp4", steady(40), busy_task(0, width=118, height=256))
+    write_video(tmp_path / "wide.mp4", steady(40), busy_task(0, width=640, height=16))
+    takes = [tmp_path / "tall.mp4", tmp_path / "wide.mp4", folder / "take1.mp4"]
+    done = stepreel("run", *takes, "-o", tmp_path / "out", *FAST)
+    assert done.returncode == 0, done.stderr
+    assert "3 done, 0 failed" in done.stdout
+    wide = json.loads((tmp_path / "out" / "wide" / "storyboard.json").read_text())
+    assert wide["steps"] == []
+
+
+def test_a_recording_named_twice_is_used_once(folder, tmp_path):
+    twice = [folder / "take1.mp4", folder / ".." / folder.name / "take1.mp4"]
+    done = stepreel("run", *twice, "-o", tmp_path, *FAST)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "take1-2").exists()
+
+
+def test_an_index_that_cannot_be_written_leaves_the_storyboards(folder, tmp_path):
+    (tmp_path / "index.html").mkdir()
+    takes = [folder / "take1.mp4", folder / "take2.mp4"]
+    done = stepreel("run", *takes, "-o", tmp_path, *FAST)
+    assert_one_clear_message(done, 1, "index.html is in the way; move it")
+    assert "take2.mp4: " in done.stdout
+
+
+def test_a_picture_that_never_changes_is_said(tmp_path):
+    write_video(tmp_path / "still.mp4", steady(240), lambda i: gray(120))
+    still = [*FAST[:-2], "--set", "extract.cues=appearance"]
+    done = stepreel("run", tmp_path / "still.mp4", "-o", tmp_path / "out", *still)
+    assert done.returncode == 0, done.stderr
+    assert "The picture hardly changes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--seed", "5000000000"], "less than or equal to 4294967295"),
+        (["--set", "extract.cues=motion,motion"], "named twice"),
+        (["--set", "train.batch_size=10000000"], "less than or equal to 1024"),
+    ],
+)
+def test_settings_beyond_reason_are_refused_before_any_work(folder, tmp_path, wrong, words):
+    done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", *wrong)
+    assert_one_clear_message(done, 2, words)

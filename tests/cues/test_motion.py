@@ -82,3 +82,11 @@ def test_without_a_second_frame_motion_is_invalid():
     arrays = MotionCue().extract([still])
     assert arrays["valid"].tolist() == [False]
     assert not arrays["features"].any()
+
+
+def test_a_picture_too_narrow_for_flow_has_no_motion():
+    gray = np.zeros((6, 256), np.uint8)
+    rgb = np.zeros((224, 224, 3), np.uint8)
+    moment = Moment(0, 0.0, rgb, gray, gray, 0.04)
+    found = MotionCue().extract([moment])
+    assert found["valid"].tolist() == [False]

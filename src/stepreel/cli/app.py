@@ -25,7 +25,7 @@ class _HelpfulCommand(TyperCommand):
                 known = sorted(name for option in self.params for name in option.opts)
                 options = ", ".join(name for name in known if name.startswith("-"))
                 problem.message = (
-                    f"{problem.message} Known options: {options}. "
+                    f"{problem.message.rstrip('.')}. Known options: {options}. "
                     "A file whose name begins with a dash goes after `--`."
                 )
             raise

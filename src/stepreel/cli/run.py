@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,9 +104,11 @@ def find(
 
     check_writable(output)
     store = Store(cache if cache is not None else cache_folder())
-    unique = list(dict.fromkeys(recordings))
+    unique: dict[str, Path] = {}
+    for path in recordings:
+        unique.setdefault(os.path.realpath(path), path)
     with progress_bar(quiet=quiet) as progress:
-        return run_task(unique, settings, store, output=output, progress=progress)
+        return run_task(list(unique.values()), settings, store, output=output, progress=progress)
 
 
 def report_result(result: TaskResult, output: Path) -> None:

@@ -42,9 +42,11 @@ def check_cue_names(names: Sequence[str]) -> None:
         raise ValueError(f"at least one cue is needed; known: {', '.join(CUES)}")
     if unknown := [name for name in names if name not in CUES]:
         raise ValueError(f"unknown cue {unknown[0]!r}; known: {', '.join(CUES)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"a cue is named twice in {', '.join(names)}; each can be used once")
 
 
 def make_cues(names: Sequence[str]) -> list[Cue]:
     """Make the named cues, in order; the first is the main one."""
     check_cue_names(names)
-    return [CUES[name]() for name in dict.fromkeys(names)]
+    return [CUES[name]() for name in names]

@@ -94,10 +94,10 @@ def exported_graph(folder: Path) -> Path:
 
 def _export() -> bytes:
     """Export pictures (n, 224, 224, 3) uint8 RGB → features (n, 1280)."""
-    with interrupts_held_back():
+    # The exporter loads further modules as it goes, and turns an interrupt into its own error.
+    with interrupts_held_back(), _quiet():
         import torch
 
-    with _quiet():
         program = torch.onnx.export(
             _pooled_network().eval(),
             (torch.zeros(2, PIXELS, PIXELS, 3, dtype=torch.uint8),),

@@ -18,6 +18,7 @@ GRID = 4
 DIRECTIONS = 8
 CELL_WIDTH = 4 + DIRECTIONS
 CAMERA_ROUNDS = 3
+SMALLEST_SIDE = 12  # pixels; DIS cannot work on a narrower picture
 
 
 class MotionCue:
@@ -26,7 +27,7 @@ class MotionCue:
     A head never keeps still, so the movement of the camera is taken out first. Per cell: mean
     speed, its spread, mean velocity (right, down), and the share of all movement going in each of
     eight directions. Speed is in picture lengths (longer side) per second, so neither resolution
-    nor frame rate matters. Invalid where there is no second frame.
+    nor frame rate matters. Invalid where there is no second frame, or hardly a picture.
     """
 
     name = "motion"
@@ -52,7 +53,9 @@ class MotionCue:
         features = np.zeros((len(moments), GRID * GRID * CELL_WIDTH), np.float32)
         valid = np.zeros(len(moments), np.bool_)
         for row, moment in enumerate(moments):
-            if moment.next_gray is not None and moment.interval_seconds > 0:
+            if moment.next_gray is None or min(moment.gray.shape) < SMALLEST_SIDE:
+                continue
+            if moment.interval_seconds > 0:
                 flow = self._flow(moment.gray, moment.next_gray)
                 lengths_per_second = 1.0 / (max(moment.gray.shape) * moment.interval_seconds)
                 own = remove_camera_motion(flow)

@@ -78,7 +78,7 @@ def _explain(problem: OSError, folder: Path) -> str:
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return "may not be written to; change its permissions or choose another folder"
         case errno.EEXIST | errno.ENOTDIR | errno.EISDIR:
-            at = problem.filename or folder
+            at = problem.filename2 or problem.filename or folder
             return f"{at} is in the way; move it or choose another folder"
         case _:
             return f"cannot be written ({problem.strerror or problem}); try another folder"
