@@ -273,5 +273,6 @@ def _video_stream(path: Path, container: InputContainer) -> VideoStream:
         raise RecordingError(f"{path.name}: no video stream; is this an audio file?")
     stream = streams[0]
     stream.thread_type = "AUTO"
-    stream.codec_context.thread_count = usable_cores()
+    # Frames depend on one another, so some of the threads always wait: two are not enough for two.
+    stream.codec_context.thread_count = usable_cores() + 4
     return stream
