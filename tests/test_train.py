@@ -99,6 +99,11 @@ def test_a_settled_loss_ends_the_training_early():
     assert len(train_encoder([prepare_lesson(flat, chosen)], chosen).losses) < 200
 
 
+def test_a_single_moment_has_little_to_learn_and_settles_soon():
+    chosen = settings(train__stop_when_settled=True, train__epochs=200)
+    assert len(train_encoder([prepare_lesson(tracks(1), chosen)], chosen).losses) < 100
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_recordings_of_very_few_moments_train_and_embed(n):
     lesson = prepare_lesson(tracks(n), settings())

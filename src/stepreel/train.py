@@ -29,6 +29,7 @@ from stepreel.types import Progress, no_progress
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
 SETTLE_SHARE = 0.02
+SMALL_LOSS = 0.25  # of the first one: what is left below that is little, however it falls
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,8 @@ def has_settled(losses: Sequence[float]) -> bool:
         return False
     earlier = float(np.mean(losses[-2 * SETTLE_EPOCHS : -SETTLE_EPOCHS]))
     recent = float(np.mean(losses[-SETTLE_EPOCHS:]))
-    return earlier - recent < SETTLE_SHARE * abs(earlier)
+    size = max(abs(earlier), SMALL_LOSS * abs(losses[0]))
+    return earlier - recent <= SETTLE_SHARE * size
 
 
 def default_pair_weights(n_cues: int) -> Tensor:
