@@ -26,3 +26,27 @@ def interrupts_held_back() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if came:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def interrupts_win() -> Iterator[None]:
+    """Let a Ctrl-C stay one, where a library would turn it into an error of its own or lose it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = []
+
+    def remember(*_: object) -> None:
+        came.append(True)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, remember)
+    try:
+        yield
+    except Exception:
+        if not came:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

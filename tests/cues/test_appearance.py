@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -57,3 +60,12 @@ def test_a_damaged_network_file_is_made_again(cue, tmp_path):
     np.testing.assert_array_equal(
         again.extract([picture])["features"], cue.extract([picture])["features"]
     )
+
+
+def test_exporting_says_nothing_to_the_user(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from stepreel.cues.appearance import exported_graph;"
+        "exported_graph(Path(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.files import write_bytes
-from stepreel.interrupts import interrupts_held_back
+from stepreel.interrupts import interrupts_held_back, interrupts_win
 from stepreel.moments import Moment
 from stepreel.store import writing
 
@@ -94,10 +94,12 @@ def exported_graph(folder: Path) -> Path:
 
 def _export() -> bytes:
     """Export pictures (n, 224, 224, 3) uint8 RGB → features (n, 1280)."""
-    # The exporter loads further modules as it goes, and turns an interrupt into its own error.
-    with interrupts_held_back(), _quiet():
+    with interrupts_held_back():
+        import onnx  # noqa: F401 - the exporter's own, loaded here while interrupts wait
+        import onnxscript  # noqa: F401
         import torch
 
+    with interrupts_win(), _quiet():
         program = torch.onnx.export(
             _pooled_network().eval(),
             (torch.zeros(2, PIXELS, PIXELS, 3, dtype=torch.uint8),),
