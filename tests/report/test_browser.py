@@ -255,8 +255,8 @@ def test_the_index_leads_to_each_page(browser, tmp_path: Path):
         write_report(board, tmp_path / name, pictures=pictures_of(board), strip=STRIP)
     index = write_index(tmp_path, [("take #1", board), ("take 2", board)], failed=[])
     opened = Opened(browser, index)
-    loaded = opened.value("[...document.images].map(i => i.complete && i.naturalWidth > 0)")
-    assert loaded == [True] * 8
+    assert opened.value("document.images.length") == 8
+    opened.wait_for("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
     assert opened.complaints == []
     opened.page.click(".take h2 a")
     opened.page.wait_for_url("**/take%20%231/storyboard.html")
