@@ -14,7 +14,7 @@ from stepreel.sampling import fitting_window, track_seconds
 from stepreel.store import Entry, Store
 from stepreel.types import FeatureTrack, Progress, no_progress
 
-METHOD_VERSION = 2  # raise it when the same tracks and settings would give other embeddings
+METHOD_VERSION = 3  # raise it when the same tracks and settings would give other embeddings
 
 
 def learn_embeddings(
