@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.standardise import standardised
-from stepreel.types import Clustering, FeatureTrack, Floats, Mask, Seconds
+from stepreel.types import Clustering, FeatureTrack, Floats, Mask, Seconds, runs
 
 AVERAGE_SECONDS = 1.0
 SHORTEST_STRETCH_SECONDS = 2.0  # of one cluster, to count as a step with borders
@@ -185,10 +185,10 @@ class _Take:
     def _tidy(self, mask: Mask) -> Mask:
         """Close short holes, then drop short runs."""
         mask = mask.copy()
-        for hole in _runs(~mask):
+        for hole in runs(~mask):
             if self._seconds(hole) < SHORTEST_PAUSE_SECONDS:
                 mask[hole] = True
-        for run in _runs(mask):
+        for run in runs(mask):
             if self._seconds(run) < SHORTEST_PAUSE_SECONDS:
                 mask[run] = False
         return mask
@@ -209,8 +209,3 @@ def _side_by_side(tracks: Mapping[str, FeatureTrack]) -> Floats:
 
 def _spacing(times: Seconds) -> float:
     return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
-
-
-def _runs(mask: Mask) -> list[slice]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -31,6 +31,16 @@ def readable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def runs(mask: Mask) -> list[slice]:
+    """Return every run of true moments.
+
+    >>> runs(np.array([True, True, False, True]))
+    [slice(0, 2, None), slice(3, 4, None)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
 @dataclass(frozen=True)
 class Recording:
     """A video file and the facts its header tells; nothing of it is decoded yet but one frame."""
