@@ -1,0 +1,109 @@
+"""Soft-DTW between two recordings of a task: an optional term that the paper measures.
+
+The value is the soft minimum, over all monotone alignments, of the summed costs along the path
+(Cuturi and Blondel, 2017). Both passes go diagonal by diagonal, so that no pair of moments is
+visited one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def alignment_loss(projected: Tensor, drawn: Sequence[int], smoothing: float) -> Tensor:
+    """Return the mean soft-DTW cost per moment over all pairs of different recordings in a batch.
+
+    projected  (B, N, D), unit length, of one cue
+    drawn      which recording each row of the batch comes from; one recording alone costs nothing
+    """
+    pairs = [(a, b) for a, b in combinations(range(len(drawn)), 2) if drawn[a] != drawn[b]]
+    if not pairs:
+        return projected.new_zeros(())
+    first, second = (
+        torch.tensor(side, device=projected.device) for side in zip(*pairs, strict=True)
+    )
+    costs = 2.0 - 2.0 * torch.bmm(projected[first], projected[second].mT)  # squared distances
+    return soft_dtw(costs, smoothing).mean() / (costs.shape[1] + costs.shape[2])
+
+
+def soft_dtw(costs: Tensor, smoothing: float) -> Tensor:
+    """Return the soft-DTW values (P,) of cost matrices (P, N, M)."""
+    values: Tensor = _SoftDtw.apply(costs, smoothing)  # type: ignore[no-untyped-call]
+    return values
+
+
+class _SoftDtw(torch.autograd.Function):
+    """R[i,j] = D[i,j] + softmin(R[i-1,j-1], R[i-1,j], R[i,j-1]), and its derivative in reverse.
+
+    Matrices are skewed: row k of a skewed matrix holds the anti-diagonal i + j = k at column i.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, costs: Tensor, smoothing: float) -> Tensor:
+        skewed = _skew(costs)  # (P, N + M - 1, N)
+        n_pairs, n_diagonals, n = skewed.shape
+        reached = costs.new_full((n_pairs, n_diagonals + 2, n + 1), torch.inf)
+        reached[:, 0, 0] = 0.0  # row k + 2, column i + 1: R[i, k - i]
+        for k in range(n_diagonals):
+            ways = torch.stack([reached[:, k, :-1], reached[:, k + 1, :-1], reached[:, k + 1, 1:]])
+            best = -smoothing * torch.logsumexp(-ways / smoothing, dim=0)
+            reached[:, k + 2, 1:] = skewed[:, k] + best
+        ctx.save_for_backward(skewed, reached)
+        ctx.smoothing, ctx.shape = smoothing, costs.shape
+        return reached[:, -1, -1].clone()
+
+    @staticmethod
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, None]:
+        skewed, reached = ctx.saved_tensors
+        n_pairs, n_diagonals, n = skewed.shape
+        # How much every cell weighs on the result; cells beyond the matrix weigh nothing.
+        weight = skewed.new_zeros(n_pairs, n_diagonals + 2, n + 1)
+        weight[:, n_diagonals - 1, n - 1] = 1.0
+        for k in range(n_diagonals - 2, -1, -1):
+            here = reached[:, k + 2, 1:]
+            total = torch.zeros_like(here)
+            for later, down in ((1, 1), (1, 0), (2, 1)):  # to (i+1, j), (i, j+1), (i+1, j+1)
+                if k + later >= n_diagonals:
+                    continue
+                there, cost = reached[:, k + later + 2, 1:], skewed[:, k + later]
+                flow = torch.exp((there - cost - _from(here, down)) / ctx.smoothing)
+                flow = torch.where(torch.isfinite(there - cost), flow, 0.0)
+                passed = flow * weight[:, k + later, :n]
+                total += _back(passed, down)
+            weight[:, k, :n] = torch.where(torch.isfinite(here), total, 0.0)
+        return _unskew(weight[:, :n_diagonals, :n], ctx.shape) * outputs[0][:, None, None], None
+
+
+def _from(values: Tensor, down: int) -> Tensor:
+    """Give cell i the value of the cell it is reached from: i - 1 or i itself."""
+    if not down:
+        return values
+    return torch.cat([values.new_full((len(values), 1), torch.inf), values[:, :-1]], dim=1)
+
+
+def _back(values: Tensor, down: int) -> Tensor:
+    if not down:
+        return values
+    return torch.cat([values[:, 1:], values.new_zeros(len(values), 1)], dim=1)
+
+
+def _skew(costs: Tensor) -> Tensor:
+    """Lay anti-diagonals into rows; infinity outside of the matrix."""
+    n_pairs, n, m = costs.shape
+    skewed = costs.new_full((n_pairs, n + m - 1, n), torch.inf)
+    rows = torch.arange(n, device=costs.device)[:, None].expand(n, m)
+    columns = torch.arange(m, device=costs.device)[None, :].expand(n, m)
+    skewed[:, rows + columns, rows] = costs
+    return skewed
+
+
+def _unskew(skewed: Tensor, shape: torch.Size) -> Tensor:
+    _, n, m = shape
+    rows = torch.arange(n, device=skewed.device)[:, None].expand(n, m)
+    columns = torch.arange(m, device=skewed.device)[None, :].expand(n, m)
+    return skewed[:, rows + columns, rows]
