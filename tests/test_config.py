@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from stepreel.config import Settings, load_settings, parse_assignments
+from stepreel.config import (
+    Settings,
+    check_cue_choices,
+    load_settings,
+    parse_assignments,
+    pick_cues,
+)
 
 
 def test_defaults_are_the_papers_values():
@@ -33,7 +39,7 @@ def test_overrides_go_on_top_of_the_preset():
         ("quick", "train.epochs=many", "train.epochs='many'.*integer"),
         ("quick", "train.epochs=0", "train.epochs='0'.*greater"),
         ("quick", "train.epochs", "not of the form name=value"),
-        ("quick", "embed.cues=some", "embed.cues='some'"),
+        ("quick", "loss.cue_weights=few", "loss.cue_weights"),
         ("quick", "encoder.width=129", "multiple of n_heads"),
         ("quick", "extract.shard_seconds=inf", "finite"),
     ],
@@ -41,3 +47,59 @@ def test_overrides_go_on_top_of_the_preset():
 def test_a_wrong_name_or_value_is_explained(preset, assignment, message):
     with pytest.raises(ValueError, match=message):
         load_settings(preset, parse_assignments([assignment]))
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("embed.cues=gaze", "embed.cues: gaze is not among the cues; known here: all, main, a, b"),
+        ("loss.bootstrap_on=a,x", "loss.bootstrap_on: x is not among the cues"),
+        ("loss.cue_weights=1,1,1; 0,1,0; 0,0,1", "one row and one column per cue .* here 2"),
+    ],
+)
+def test_choices_of_cues_are_checked_against_the_cues_there_are(assignment, message):
+    settings = load_settings("quick", parse_assignments([assignment]))
+    with pytest.raises(ValueError, match=message):
+        check_cue_choices(settings, ["a", "b"])
+
+
+def test_cues_epochs_and_weights_can_be_set_as_lists():
+    settings = load_settings(
+        "quick",
+        parse_assignments(
+            [
+                "embed.cues=b,a",
+                "loss.cue_weights=1,0.5; 0,1",
+                "train.drop_after_epochs=400,450",
+                "loss.window_frames=4",
+            ]
+        ),
+    )
+    assert pick_cues(settings.embed.cues, ["a", "b"], setting="embed.cues") == ["b", "a"]
+    assert settings.loss.cue_weights == ((1.0, 0.5), (0.0, 1.0))
+    assert settings.train.drop_after_epochs == (400, 450)
+    assert settings.loss.window_frames == 4
+    check_cue_choices(settings, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("preset", "batch", "epochs", "chunks"),
+    [
+        ("meccano", 4, 300, 1024),
+        ("epic-tents", 4, 150, 1024),
+        ("cmu-mmac", 4, 150, 1024),
+        ("egtea", 4, 300, 1024),
+        ("ikea", 4, 300, 1024),
+        ("procel", 16, 100, 512),
+        ("crosstask", 16, 100, 512),
+        ("penn", 16, 400, 1024),
+    ],
+)
+def test_the_papers_datasets_have_presets(preset, batch, epochs, chunks):
+    settings = load_settings(preset)
+    train = settings.train
+    assert (train.batch_size, train.epochs, train.n_chunks) == (batch, epochs, chunks)
+    assert settings.loss.window_seconds == 10
+    assert settings.embed.cues == "main"
+    assert not train.stop_when_settled
+    assert (train.chunks_of_mean_length == 0.8) == (preset == "penn")

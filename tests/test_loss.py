@@ -8,16 +8,48 @@ import pytest
 import torch
 
 from stepreel.loss import (
+    Pairs,
     alike_window,
     bmc2_loss,
+    choose_pairs,
+    cue_weight_matrix,
     near_window,
     standardise_over_channels_,
     time_weights,
 )
-from stepreel.train import default_pair_weights
 
 
-def plain_loss(projected, times, length, window, pair_weights, valid):
+def plain_window(raw, times, sigma):
+    """Return near and alike moments, one pair at a time, from the definition."""
+    n_batch, n, width = raw.shape
+    near = torch.zeros(n_batch, n, n, dtype=torch.bool)
+    alike = torch.zeros(n_batch, n, n, dtype=torch.bool)
+    for b in range(n_batch):
+        rows = [(r - r.mean()) / r.std() if width > 1 and r.std() >= 1e-6 else r for r in raw[b]]
+        for i in range(n):
+            for j in range(n):
+                near[b, i, j] = abs(times[b, i] - times[b, j]) <= sigma
+        for i in range(n):
+            apart = [torch.linalg.vector_norm(rows[i] - rows[j]) for j in range(n)]
+            others = [apart[j] for j in range(n) if near[b, i, j] and j != i]
+            threshold = sum(others) / len(others) if others else 0.0
+            for j in range(n):
+                alike[b, i, j] = apart[j] <= threshold
+    return near, alike
+
+
+def plain_sides(near, alike, bootstrap):
+    """Say of one pair whether it attracts and whether it repels."""
+    if bootstrap == "none":
+        return near, not near
+    if bootstrap == "sampled":
+        return alike, not alike
+    if bootstrap == "negatives":
+        return near, not (near or alike)
+    return near or alike, not (near or alike)
+
+
+def plain_loss(projected, times, length, pairs, cue_weights, valid):
     """Sum over cue pairs of the mean over moment pairs, one pair at a time."""
     total = 0.0
     n_batch, n, _ = projected[0].shape
@@ -31,21 +63,27 @@ def plain_loss(projected, times, length, window, pair_weights, valid):
                             continue
                         gamma = ((times[b, i] - times[b, j]) / length[b]) ** 2 + 1
                         distance = torch.linalg.vector_norm(projected[u][b, i] - projected[v][b, j])
-                        if window[b, i, j]:
-                            terms.append(distance / gamma)
-                        else:
-                            terms.append(gamma * torch.clamp(2 - distance, min=0))
-            total = total + pair_weights[u, v] * torch.stack(terms).mean()
+                        term = torch.zeros((), dtype=distance.dtype)
+                        if pairs.attract[b, i, j]:
+                            term = term + distance / gamma
+                        if pairs.repel[b, i, j]:
+                            term = term + gamma * torch.clamp(2 - distance, min=0)
+                        terms.append(term)
+            total = total + cue_weights[u, v] * torch.stack(terms).mean()
     return total
 
 
-def example(n_cues, dtype, seed=0):
+def example(n_cues, dtype, seed=0, n=7):
     generator = torch.Generator().manual_seed(seed)
-    raw = [torch.randn(2, 7, 5, generator=generator, dtype=dtype) for _ in range(n_cues)]
-    times = torch.rand(2, 7, generator=generator, dtype=dtype).sort(-1).values * 30
+    raw = [torch.randn(2, n, 5, generator=generator, dtype=dtype) for _ in range(n_cues)]
+    times = torch.rand(2, n, generator=generator, dtype=dtype).sort(-1).values * 30
     length = torch.tensor([30.0, 40.0], dtype=dtype)
-    window = torch.rand(2, 7, 7, generator=generator) < 0.4
+    window = torch.rand(2, n, n, generator=generator) < 0.4
     return raw, times, length, window
+
+
+def union(window):
+    return Pairs(window, ~window)
 
 
 def unit(x):
@@ -58,13 +96,15 @@ def test_the_loss_and_its_gradient_equal_the_plain_double_loop(n_cues, symmetric
     raw, times, length, window = example(n_cues, torch.float64)
     if symmetric:
         window = window | window.mT
-    weights = default_pair_weights(n_cues).double()
+    weights = cue_weight_matrix("paper", n_cues).double()
     valid = [torch.ones(2, 7, dtype=torch.bool) for _ in raw]
     ours = [x.clone().requires_grad_() for x in raw]
     plain = [x.clone().requires_grad_() for x in raw]
     gamma = time_weights(times, length)
-    loss = bmc2_loss([unit(x) for x in ours], window, gamma, pair_weights=weights, valid=valid)
-    expected = plain_loss([unit(x) for x in plain], times, length, window, weights, valid)
+    loss = bmc2_loss(
+        [unit(x) for x in ours], union(window), gamma, cue_weights=weights, valid=valid
+    )
+    expected = plain_loss([unit(x) for x in plain], times, length, union(window), weights, valid)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-10)
     loss.backward()
     expected.backward()
@@ -73,15 +113,95 @@ def test_the_loss_and_its_gradient_equal_the_plain_double_loop(n_cues, symmetric
         torch.testing.assert_close(a.grad, torch.nan_to_num(b.grad), atol=1e-8, rtol=1e-8)
 
 
+VARIANTS = ["none", "sampled", "negatives", "union"]
+
+
+@pytest.mark.parametrize("n_cues", [1, 2, 3, 4])
+@pytest.mark.parametrize("bootstrap", VARIANTS)
+def test_every_window_variant_equals_the_plain_double_loop(n_cues, bootstrap):
+    raw, times, length, _ = example(n_cues, torch.float64, n=5)
+    near, alike = plain_window(torch.cat(raw, dim=-1), times, 9.0)
+    sides = [
+        [
+            [plain_sides(bool(n), bool(a), bootstrap) for n, a in zip(*rows, strict=True)]
+            for rows in zip(near[b], alike[b], strict=True)
+        ]
+        for b in range(len(near))
+    ]
+    expected_pairs = Pairs(*torch.tensor(sides).movedim(-1, 0))
+
+    standardised = torch.cat(raw, dim=-1)
+    standardise_over_channels_(standardised)
+    ours_near = near_window(times, 9.0)
+    pairs = choose_pairs(ours_near, alike_window(standardised, ours_near), bootstrap)
+    assert torch.equal(pairs.attract, expected_pairs.attract)
+    assert torch.equal(pairs.repel, expected_pairs.repel)
+
+    weights = cue_weight_matrix("paper", n_cues).double()
+    valid = [torch.ones(2, 5, dtype=torch.bool) for _ in raw]
+    gamma = time_weights(times, length)
+    for dtype, loss_digits, gradient_share in (
+        (torch.float64, 1e-10, 1e-8),
+        (torch.float32, 1e-5, 1e-3),
+    ):
+        ours = [x.detach().to(dtype).clone().requires_grad_() for x in raw]
+        plain = [x.detach().clone().requires_grad_() for x in raw]
+        loss = bmc2_loss(
+            [unit(x) for x in ours],
+            pairs,
+            gamma.to(dtype),
+            cue_weights=weights.to(dtype),
+            valid=valid,
+        )
+        expected = plain_loss(
+            [unit(x) for x in plain], times, length, expected_pairs, weights, valid
+        )
+        assert loss.item() == pytest.approx(expected.item(), rel=loss_digits)
+        loss.backward()
+        expected.backward()
+        for a, b in zip(ours, plain, strict=True):
+            exact = torch.nan_to_num(b.grad)
+            assert (a.grad.double() - exact).norm() <= gradient_share * exact.norm() + 1e-12
+
+
+@pytest.mark.parametrize("bootstrap", VARIANTS)
+def test_the_union_contains_both_parts(bootstrap):
+    generator = torch.Generator().manual_seed(4)
+    near = torch.rand(1, 6, 6, generator=generator) < 0.3
+    alike = torch.rand(1, 6, 6, generator=generator) < 0.3
+    pairs = choose_pairs(near, alike, bootstrap)
+    assert not (pairs.attract & pairs.repel).any()
+    if bootstrap == "union":
+        assert (pairs.attract >= near).all()
+        assert (pairs.attract >= alike).all()
+    if bootstrap == "negatives":
+        assert torch.equal(pairs.attract, near)
+        ignored = ~pairs.attract & ~pairs.repel
+        assert torch.equal(ignored, alike & ~near)
+
+
+def test_cue_weights_can_be_named_or_given():
+    assert cue_weight_matrix("paper", 2).tolist() == [[1, 1], [1, 1]]
+    assert cue_weight_matrix("main-cue", 2).tolist() == [[1, 1], [0, 1]]
+    assert cue_weight_matrix([[1, 0.5], [0, 2]], 2).tolist() == [[1, 0.5], [0, 2]]
+    with pytest.raises(ValueError, match="3 x 3"):
+        cue_weight_matrix([[1, 0.5], [0, 2]], 3)
+
+
 def test_single_precision_agrees_to_five_digits():
     raw, times, length, window = example(2, torch.float32)
     valid = [torch.ones(2, 7, dtype=torch.bool)] * 2
     weights = torch.ones(2, 2)
     projected = [unit(x) for x in raw]
     gamma = time_weights(times, length)
-    loss = bmc2_loss(projected, window, gamma, pair_weights=weights, valid=valid)
+    loss = bmc2_loss(projected, union(window), gamma, cue_weights=weights, valid=valid)
     exact = plain_loss(
-        [x.double() for x in projected], times.double(), length.double(), window, weights, valid
+        [x.double() for x in projected],
+        times.double(),
+        length.double(),
+        union(window),
+        weights,
+        valid,
     )
     assert loss.item() == pytest.approx(exact.item(), rel=1e-5)
 
@@ -93,11 +213,11 @@ def test_invalid_moments_are_neither_anchor_nor_pair():
     weights = torch.ones(2, 2, dtype=torch.float64)
     gamma = time_weights(times, length)
     projected = [unit(x) for x in raw]
-    loss = bmc2_loss(projected, window, gamma, pair_weights=weights, valid=valid)
-    expected = plain_loss(projected, times, length, window, weights, valid)
+    loss = bmc2_loss(projected, union(window), gamma, cue_weights=weights, valid=valid)
+    expected = plain_loss(projected, times, length, union(window), weights, valid)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-10)
     projected[1][:, 3] = unit(torch.randn(2, 5, dtype=torch.float64))
-    changed = bmc2_loss(projected, window, gamma, pair_weights=weights, valid=valid)
+    changed = bmc2_loss(projected, union(window), gamma, cue_weights=weights, valid=valid)
     assert changed.item() == pytest.approx(loss.item(), rel=1e-12)
 
 
@@ -107,7 +227,7 @@ def test_exact_duplicates_give_finite_gradients():
     window = torch.ones(1, 4, 4, dtype=torch.bool)
     valid = [torch.ones(1, 4, dtype=torch.bool)]
     ones = torch.ones(1, 1)
-    bmc2_loss([unit(x)], window, gamma, pair_weights=ones, valid=valid).backward()
+    bmc2_loss([unit(x)], union(window), gamma, cue_weights=ones, valid=valid).backward()
     assert torch.isfinite(x.grad).all()
 
 
@@ -117,9 +237,9 @@ def test_permuting_recordings_in_a_batch_changes_nothing():
     ones = torch.ones(2, 2)
     projected = [unit(x) for x in raw]
     gamma = time_weights(times, length)
-    one = bmc2_loss(projected, window, gamma, pair_weights=ones, valid=valid)
+    one = bmc2_loss(projected, union(window), gamma, cue_weights=ones, valid=valid)
     flipped = [x.flip(0) for x in projected]
-    other = bmc2_loss(flipped, window.flip(0), gamma.flip(0), pair_weights=ones, valid=valid)
+    other = bmc2_loss(flipped, union(window.flip(0)), gamma.flip(0), cue_weights=ones, valid=valid)
     assert one.item() == pytest.approx(other.item(), rel=1e-12)
 
 

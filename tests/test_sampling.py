@@ -23,3 +23,15 @@ def test_an_epoch_draws_as_the_paper_does():
     assert draw_batches(17, 4, rng).shape == (4, 4)
     assert draw_batches(1, 4, rng).tolist() == [[0, 0, 0, 0]]
     assert draw_batches(3, 4, rng).shape == (1, 4)
+
+
+def test_a_smaller_extent_samples_one_stretch_anywhere():
+    firsts, widths = set(), []
+    for seed in range(50):
+        picks = sample_chunks(1000, 100, np.random.default_rng(seed), extent=0.4)
+        assert (np.diff(picks) >= 0).all()
+        firsts.add(int(picks[0]) // 100)
+        widths.append(picks[-1] - picks[0])
+    assert max(widths) <= 400
+    assert min(widths) >= 380
+    assert len(firsts) >= 5

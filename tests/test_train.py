@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from stepreel.config import load_settings
-from stepreel.dataset import prepare_lesson
+from stepreel.config import EncoderSettings, load_settings
+from stepreel.dataset import prepare_lesson, prepare_lessons
 from stepreel.embed import embed_recording
 from stepreel.encoder import Encoder, encoder_inputs_, positional_encoding
 from stepreel.standardise import MovingAverage
@@ -156,12 +156,12 @@ def test_positions_count_twelve_per_second_and_odd_widths_work():
     assert encoding[0].tolist() == [0.0, 1.0, 0.0]
     expected = [np.sin(12), np.cos(12), np.sin(12 * 10000 ** (-2 / 3))]
     assert encoding[1].tolist() == pytest.approx(expected, abs=1e-6)
-    inputs = encoder_inputs_(torch.ones(2, 3), torch.zeros(2), width=4)
+    inputs = encoder_inputs_(torch.ones(2, 3), torch.zeros(2), EncoderSettings(width=4))
     assert inputs[0].tolist() == [2.0, 3.0, 2.0]
 
 
 def test_an_encoder_of_the_papers_size_has_the_expected_parameters():
-    encoder = Encoder({"a": 2048, "b": 128}, width=128, n_layers=2, n_heads=2, seed=0)
+    encoder = Encoder({"a": 2048, "b": 128}, EncoderSettings(), seed=0)
     layer = 3 * (128 * 128 + 128) + 3 * (128 * 128 + 128) + 4 * 128
     cue = [(d + 1) * 128 + 2 * layer + 2 * (128 * 128 + 128) for d in (2048, 128)]
     assert sum(p.numel() for p in encoder.parameters()) == sum(cue)
@@ -173,4 +173,80 @@ def test_batch_loss_is_what_the_training_minimises():
     lesson = prepare_lesson(tracks(), settings())
     encoder = train_encoder([lesson], settings(train__epochs=1)).encoder
     batch = gather([lesson], [torch.arange(24)])
-    assert 0 < batch_loss(encoder, batch).item() < 8
+    assert 0 < batch_loss(encoder, batch, settings()).item() < 8
+
+
+@pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
+@pytest.mark.parametrize("positions", ["raw", "none", "after-mlp"])
+def test_every_encoder_learns_and_embeds(kind, positions):
+    chosen = settings(encoder__kind=kind, encoder__positions=positions, encoder__width=16)
+    lesson = prepare_lesson(tracks(), chosen)
+    trained = train_encoder([lesson], chosen)
+    assert trained.losses[-1] < trained.losses[0]
+    track = embed_recording(trained.encoder, lesson, ["motion"], recording="r")
+    assert track.features.shape == (40, 16)
+    assert np.isfinite(track.features).all()
+
+
+@pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
+def test_positions_after_a_layer_and_none_differ_from_raw(kind):
+    outputs = []
+    for positions in ("raw", "none", "after-mlp"):
+        shape = EncoderSettings(kind=kind, positions=positions, width=16)
+        times = torch.arange(6.0)
+        inputs = encoder_inputs_(torch.ones(6, 3), times, shape)
+        outputs.append(Encoder({"a": 3}, shape, seed=0).adapt("a", inputs[None], times[None]))
+    assert not torch.allclose(outputs[0], outputs[1])
+    # With equal features and no positions a transformer cannot tell moments apart.
+    if kind == "transformer":
+        torch.testing.assert_close(outputs[1][0, 0], outputs[1][0, 5])
+        assert not torch.allclose(outputs[2][0, 0], outputs[2][0, 5])
+
+
+@pytest.mark.parametrize("bootstrap", ["none", "sampled", "negatives", "union"])
+def test_every_window_variant_trains(bootstrap):
+    chosen = settings(loss__bootstrap=bootstrap)
+    losses = train_encoder([prepare_lesson(tracks(), chosen)], chosen).losses
+    assert losses[-1] < losses[0]
+
+
+def test_recordings_can_be_aligned_while_training():
+    chosen = settings(loss__alignment_weight=0.5, train__epochs=4)
+    lessons = prepare_lessons([tracks(seed=1), tracks(seed=1)], chosen)
+    plain = train_encoder(lessons, settings(train__epochs=4)).losses
+    aligned = train_encoder(lessons, chosen).losses
+    assert np.isfinite(aligned).all()
+    assert aligned != plain
+
+
+def test_a_window_in_frames_and_a_share_of_the_mean_length():
+    chosen = settings(loss__window_frames=4, train__chunks_of_mean_length=0.5)
+    short, long = prepare_lessons([tracks(20), tracks(60)], chosen)
+    assert short.window_seconds == pytest.approx(1.0)  # 4 frames at 4 a second
+    assert long.window_seconds == pytest.approx(1.0)
+
+
+def test_a_copy_at_twice_the_rate_embeds_the_same():
+    chosen = settings(train__average_seconds=0)
+    slow = tracks(40)
+    fast = {
+        cue: FeatureTrack(
+            "r",
+            cue,
+            np.arange(80) / 8,
+            np.repeat(track.features, 2, axis=0),
+            np.ones(80, bool),
+        )
+        for cue, track in slow.items()
+    }
+    a, b = prepare_lesson(slow, chosen), prepare_lesson(fast, chosen)
+    torch.testing.assert_close(a.inputs["motion"], b.inputs["motion"][::2])
+    assert a.window_seconds == b.window_seconds
+
+
+def test_the_learning_rate_drops_where_asked():
+    chosen = settings(train__drop_after_epochs=(6,))
+    lesson = prepare_lesson(tracks(), chosen)
+    dropped, plain = train_encoder([lesson], chosen), train_encoder([lesson], settings())
+    assert dropped.losses[:7] == plain.losses[:7]
+    assert dropped.losses[7:] != plain.losses[7:]

@@ -24,22 +24,48 @@ class ExtractSettings(_Settings):
     shard_seconds: float = Field(600.0, ge=1, description="How much an interruption can cost.")
 
 
+Cues = Literal["main", "all"] | tuple[str, ...]
+"""Some of the cues: the first, all of them, or these."""
+
+
 class LossSettings(_Settings):
     """The BMC2 loss."""
 
     window_seconds: float = Field(10.0, gt=0, description="σ: moments this near are alike.")
-    bootstrap_on: Literal["main", "all"] = Field(
+    window_frames: float | None = Field(
+        None, gt=0, description="σ in moments of the track, instead of seconds."
+    )
+    bootstrap: Literal["none", "sampled", "negatives", "union"] = Field(
+        "union", description="What moments that look alike change: see `loss.choose_pairs`."
+    )
+    bootstrap_on: Cues = Field(
         "all", description="Cues whose raw features find alike moments far apart."
     )
+    cue_weights: Literal["paper", "all-pairs", "main-cue"] | tuple[tuple[float, ...], ...] = Field(
+        "paper", description="λ: a name (paper: all-pairs for two cues, else main-cue), or rows."
+    )
+    alignment_weight: float = Field(
+        0.0, ge=0, description="Weight of the soft-DTW alignment between recordings."
+    )
+    alignment_smoothing: float = Field(0.1, gt=0, description="How soft soft-DTW is.")
 
 
 class TrainSettings(_Settings):
     """How the encoder learns."""
 
     n_chunks: int = Field(1024, ge=2, description="N: moments sampled from a recording.")
+    chunks_of_mean_length: float | None = Field(
+        None, gt=0, description="N as a share of the recordings' mean length, instead."
+    )
+    temporal_extent: float = Field(
+        1.0, gt=0, le=1, description="β: share of a recording that one sampling covers."
+    )
     batch_size: int = Field(4, ge=1, le=1024)
     epochs: int = Field(300, ge=1, description="The most epochs there will be.")
     learning_rate: float = Field(1e-3, gt=0)
+    drop_after_epochs: tuple[int, ...] = Field(
+        (), description="The learning rate falls to a tenth after each of these."
+    )
     standardise: Literal["none", "recording"] = Field(
         "none", description="recording: z-score every feature over its recording first."
     )
@@ -54,6 +80,10 @@ class TrainSettings(_Settings):
 class EncoderSettings(_Settings):
     """The per-cue temporal encoder."""
 
+    kind: Literal["transformer", "lstm", "tcn"] = "transformer"
+    positions: Literal["raw", "none", "after-mlp"] = Field(
+        "raw", description="Where the encoding of time is added; after-mlp is known to collapse."
+    )
     width: int = Field(128, ge=2)
     n_layers: int = Field(2, ge=1)
     n_heads: int = Field(2, ge=1)
@@ -68,7 +98,7 @@ class EncoderSettings(_Settings):
 class EmbedSettings(_Settings):
     """What is clustered."""
 
-    cues: Literal["main", "all"] = Field("main", description="The paper uses the main cue alone.")
+    cues: Cues = Field("main", description="The paper uses the main cue alone.")
 
 
 class KeyStepSettings(_Settings):
@@ -138,10 +168,51 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
     return parsed
 
 
+CUE_NAMES = {"extract.cues", "loss.bootstrap_on", "embed.cues"}
+OPTIONAL = {"key_steps.top", "loss.window_frames", "train.chunks_of_mean_length"}
+
+
 def _as_list_where_needed(name: str, value: str) -> object:
-    if name == "extract.cues":
+    """Read commas as lists: cues, epochs, and rows of λ parted by semicolons ("1,1; 0,1")."""
+    if name in CUE_NAMES and value not in ("main", "all"):
         return [part.strip() for part in value.split(",") if part.strip()]
-    return None if value.lower() == "none" and name == "key_steps.top" else value
+    if name == "train.drop_after_epochs":
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if name == "loss.cue_weights" and any(letter.isdigit() for letter in value):
+        return [[cell.strip() for cell in row.split(",")] for row in value.split(";")]
+    return None if value.lower() == "none" and name in OPTIONAL else value
+
+
+def pick_cues(chosen: Cues, cues: Sequence[str], *, setting: str) -> list[str]:
+    """Return the cues that a setting names, in the order in which it names them.
+
+    >>> pick_cues("main", ["appearance", "motion"], setting="embed.cues")
+    ['appearance']
+    """
+    if chosen == "all":
+        return list(cues)
+    if chosen == "main":
+        return list(cues[:1])
+    unknown = [cue for cue in chosen if cue not in cues]
+    if unknown or not chosen:
+        raise ValueError(
+            f"{setting}: {', '.join(unknown) or 'nothing'} is not among the cues; "
+            f"known here: all, main, {', '.join(cues)}"
+        )
+    return list(dict.fromkeys(chosen))
+
+
+def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
+    """Raise ValueError if a setting names a cue that is not there, or λ has another size."""
+    pick_cues(settings.loss.bootstrap_on, cues, setting="loss.bootstrap_on")
+    pick_cues(settings.embed.cues, cues, setting="embed.cues")
+    weights = settings.loss.cue_weights
+    if not isinstance(weights, str) and {len(cues)} != {len(weights), *map(len, weights)}:
+        rows = "; ".join(",".join(f"{cell:g}" for cell in row) for row in weights)
+        raise ValueError(
+            f"loss.cue_weights={rows}: one row and one column per cue are needed, "
+            f"here {len(cues)} ({', '.join(cues)})"
+        )
 
 
 def _put(values: dict[str, Any], name: str, value: object) -> None:

@@ -20,9 +20,14 @@ def embed_recording(
     Attention is over all moments at once; its T × T matrix is never held in memory.
     """
     parts = []
+    device = next(encoder.parameters()).device
     with torch.inference_mode():
         for cue in cues:
-            adapted = encoder.adapt(cue, lesson.inputs[cue][None])[0]
+            inputs, times = (
+                lesson.inputs[cue][None].to(device),
+                lesson.times[None].to(device).float(),
+            )
+            adapted = encoder.adapt(cue, inputs, times)[0].cpu()
             known = lesson.valid[cue][:, None]
             parts.append(functional.normalize(adapted, dim=-1) * known)
         embedding = functional.normalize(torch.cat(parts, dim=-1), dim=-1)

@@ -1,4 +1,4 @@
-"""The per-cue temporal encoder: a small vanilla transformer over fixed features."""
+"""The per-cue temporal encoder over fixed features: a transformer, or the paper's alternatives."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from stepreel.config import EncoderSettings
+
 POSITIONS_PER_SECOND = 12.0
 ENCODE_ROWS = 2048
+TCN_BLOCKS = 9  # the last one reaches 256 moments either way
 
 
 def positional_encoding(times: Tensor, width: int) -> Tensor:
@@ -25,12 +28,14 @@ def positional_encoding(times: Tensor, width: int) -> Tensor:
     return waves[..., :width].float()
 
 
-def encoder_inputs_(features: Tensor, times: Tensor, width: int) -> Tensor:
+def encoder_inputs_(features: Tensor, times: Tensor, shape: EncoderSettings) -> Tensor:
     """Turn `features`, in place, into x·√width + encoding of time: what the encoder sees.
 
     Time is added to the raw features; added after a learned layer, training collapses (paper).
     """
-    features.mul_(math.sqrt(width))
+    features.mul_(math.sqrt(shape.width))
+    if shape.positions != "raw":
+        return features
     for start in range(0, len(times), ENCODE_ROWS):  # in doubles the whole would need much memory
         block = slice(start, start + ENCODE_ROWS)
         features[block] += positional_encoding(times[block], features.shape[-1])
@@ -61,48 +66,108 @@ class Layer(nn.Module):
         return out
 
 
+class Transformer(nn.Module):
+    """The paper's encoder: a small vanilla transformer, no causal mask."""
+
+    def __init__(self, width: int, *, n_layers: int, n_heads: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*[Layer(width, n_heads) for _ in range(n_layers)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (B, N, width) to the same shape."""
+        out: Tensor = self.layers(x)
+        return out
+
+
+class Lstm(nn.Module):
+    """A bidirectional LSTM, half of the width for each direction."""
+
+    def __init__(self, width: int, *, n_layers: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(
+            width, width // 2, num_layers=n_layers, batch_first=True, bidirectional=True
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (B, N, width) to the same shape."""
+        out: Tensor = self.lstm(x)[0]
+        return out
+
+
+class Tcn(nn.Module):
+    """Residual convolutions over time, each looking twice as far as the one before."""
+
+    def __init__(self, width: int, *, n_blocks: int = TCN_BLOCKS) -> None:
+        super().__init__()
+        self.dilated = nn.ModuleList(
+            nn.Conv1d(width, width, 3, padding=2**n, dilation=2**n) for n in range(n_blocks)
+        )
+        self.mix = nn.ModuleList(nn.Conv1d(width, width, 1) for _ in range(n_blocks))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (B, N, width) to the same shape."""
+        x = x.mT  # (B, width, N)
+        for dilated, mix in zip(self.dilated, self.mix, strict=True):
+            x = x + mix(functional.relu(dilated(x)))
+        return x.mT
+
+
+def _temporal(shape: EncoderSettings) -> nn.Module:
+    match shape.kind:
+        case "transformer":
+            return Transformer(shape.width, n_layers=shape.n_layers, n_heads=shape.n_heads)
+        case "lstm":
+            return Lstm(shape.width, n_layers=shape.n_layers)
+        case "tcn":
+            return Tcn(shape.width)
+
+
 class CueEncoder(nn.Module):
     """Features of one cue → adapted q̃ → projected q."""
 
-    def __init__(self, cue_width: int, *, width: int, n_layers: int, n_heads: int) -> None:
+    def __init__(self, cue_width: int, shape: EncoderSettings) -> None:
         super().__init__()
+        width = shape.width
+        self.positions = shape.positions
         self.enter = nn.Linear(cue_width, width)
-        self.layers = nn.Sequential(*[Layer(width, n_heads) for _ in range(n_layers)])
+        if shape.positions == "after-mlp":
+            self.mlp = nn.Sequential(nn.ReLU(), nn.Linear(width, width))
+        self.temporal = _temporal(shape)
         self.project = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 
-    def adapt(self, inputs: Tensor) -> Tensor:
-        """Return q̃ (B, N, width), what is clustered, from `encoder_inputs` (B, N, cue_width)."""
-        adapted: Tensor = self.layers(self.enter(inputs))
+    def adapt(self, inputs: Tensor, times: Tensor) -> Tensor:
+        """Return q̃ (B, N, width), what is clustered.
+
+        inputs  (B, N, cue_width), from `encoder_inputs_`
+        times   (B, N) seconds, used only when positions come after a layer
+        """
+        x = self.enter(inputs)
+        if self.positions == "after-mlp":
+            x = self.mlp(x) + positional_encoding(times.cpu(), x.shape[-1]).to(x)
+        adapted: Tensor = self.temporal(x)
         return adapted
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, times: Tensor) -> Tensor:
         """Return q (B, N, width), unit length, what the loss compares."""
-        return functional.normalize(self.project(self.adapt(inputs)), dim=-1)
+        return functional.normalize(self.project(self.adapt(inputs, times)), dim=-1)
 
 
 class Encoder(nn.Module):
     """One `CueEncoder` per cue; the first cue is the main one."""
 
-    def __init__(
-        self, cue_widths: Mapping[str, int], *, width: int, n_layers: int, n_heads: int, seed: int
-    ) -> None:
+    def __init__(self, cue_widths: Mapping[str, int], shape: EncoderSettings, *, seed: int) -> None:
         super().__init__()
+        self.cue_widths = dict(cue_widths)
         with torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
             torch.manual_seed(seed)
-            self.cues = nn.ModuleDict(
-                {
-                    cue: CueEncoder(d, width=width, n_layers=n_layers, n_heads=n_heads)
-                    for cue, d in cue_widths.items()
-                }
-            )
-        self.width = width
+            self.cues = nn.ModuleDict({cue: CueEncoder(d, shape) for cue, d in cue_widths.items()})
 
-    def project(self, inputs: Mapping[str, Tensor]) -> list[Tensor]:
+    def project(self, inputs: Mapping[str, Tensor], times: Tensor) -> list[Tensor]:
         """Return q of every cue, in the encoder's order."""
-        return [encoder(inputs[cue]) for cue, encoder in self.cues.items()]
+        return [encoder(inputs[cue], times) for cue, encoder in self.cues.items()]
 
-    def adapt(self, cue: str, inputs: Tensor) -> Tensor:
+    def adapt(self, cue: str, inputs: Tensor, times: Tensor) -> Tensor:
         """Return q̃ of one cue."""
         encoder = self.cues[cue]
         assert isinstance(encoder, CueEncoder)
-        return encoder.adapt(inputs)
+        return encoder.adapt(inputs, times)

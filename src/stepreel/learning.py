@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepreel.config import Settings
+from stepreel.config import Settings, pick_cues
 from stepreel.extract import Extraction
 from stepreel.interrupts import interrupts_held_back
-from stepreel.sampling import fitting_window, track_seconds
+from stepreel.sampling import asked_window, count_chunks, fitting_window, track_seconds
 from stepreel.store import Entry, Store
 from stepreel.types import FeatureTrack, Progress, no_progress
 
-METHOD_VERSION = 3  # raise it when the same tracks and settings would give other embeddings
+METHOD_VERSION = 4  # raise it when the same tracks and settings would give other embeddings
 
 
 def learn_embeddings(
@@ -37,10 +37,11 @@ def learn_embeddings(
 
 def learning_notes(extraction: Extraction, settings: Settings) -> list[str]:
     """Say so when a recording is too long for the window that was asked for."""
-    asked = settings.loss.window_seconds
-    n_chunks = settings.train.n_chunks
-    window_seconds = fitting_window(asked, track_seconds(extraction.times), n_chunks)
-    if window_seconds == asked:
+    asked = asked_window(extraction.times, settings.loss)
+    n_chunks = count_chunks([len(extraction.times)], settings.train)
+    covered = settings.train.temporal_extent * track_seconds(extraction.times)
+    window_seconds = fitting_window(asked, covered, n_chunks)
+    if window_seconds == asked or settings.train.chunks_of_mean_length is not None:
         return []
     return [
         f"A long recording for {n_chunks} samples: moments up to {window_seconds:.1f} s apart were "
@@ -56,14 +57,14 @@ def _train_and_embed(
     progress: Progress,
 ) -> None:
     with interrupts_held_back():
-        from stepreel.dataset import prepare_lesson
+        from stepreel.dataset import prepare_lessons
         from stepreel.embed import embed_recording
         from stepreel.train import train_encoder
 
-    lessons = [prepare_lesson(extraction.tracks, settings) for extraction in extractions]
+    lessons = prepare_lessons([extraction.tracks for extraction in extractions], settings)
     encoder = train_encoder(lessons, settings, entry=model_entry, progress=progress).encoder
     cues = list(extractions[0].tracks)
-    embed_cues = cues if settings.embed.cues == "all" else cues[:1]
+    embed_cues = pick_cues(settings.embed.cues, cues, setting="embed.cues")
     for lesson, extraction, entry in zip(lessons, extractions, entries, strict=True):
         name = extraction.recording.name
         entry.write_track(embed_recording(encoder, lesson, embed_cues, recording=name))

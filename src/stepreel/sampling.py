@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.config import LossSettings, TrainSettings
 from stepreel.types import Seconds
 
 
-def sample_chunks(n_moments: int, n_chunks: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Cut the recording into equal chunks and pick one random moment of each.
+def sample_chunks(
+    n_moments: int, n_chunks: int, rng: np.random.Generator, *, extent: float = 1.0
+) -> NDArray[np.int64]:
+    """Cut a stretch of the recording into equal chunks and pick one random moment of each.
 
-    A recording shorter than that is sampled with repetition, still in order.
+    The stretch is the share `extent` (β) of the recording and lies anywhere in it. One that is
+    shorter than the number of chunks is sampled with repetition, still in order.
 
     >>> sample_chunks(8, 4, np.random.default_rng(0))
     array([1, 2, 4, 6])
     """
-    starts = np.arange(n_chunks) * (n_moments / n_chunks)
-    picks = starts + rng.random(n_chunks) * (n_moments / n_chunks)
+    covered = extent * n_moments
+    first = rng.random() * (n_moments - covered) if extent < 1 else 0.0
+    starts = first + np.arange(n_chunks) * (covered / n_chunks)
+    picks = starts + rng.random(n_chunks) * (covered / n_chunks)
     return np.minimum(picks.astype(np.int64), n_moments - 1)
 
 
@@ -28,6 +36,25 @@ def draw_batches(n_recordings: int, batch_size: int, rng: np.random.Generator) -
     """
     n_steps = max(batch_size, n_recordings) // batch_size
     return rng.integers(n_recordings, size=(n_steps, batch_size))
+
+
+def count_chunks(n_moments: Sequence[int], settings: TrainSettings) -> int:
+    """Return N for recordings of these lengths; never more than the longest has moments.
+
+    >>> count_chunks([100, 60], TrainSettings(chunks_of_mean_length=0.8))
+    64
+    """
+    asked = settings.n_chunks
+    if settings.chunks_of_mean_length is not None:
+        asked = round(settings.chunks_of_mean_length * sum(n_moments) / len(n_moments))
+    return max(1, min(asked, max(n_moments)))
+
+
+def asked_window(times: Seconds, settings: LossSettings) -> float:
+    """Return σ in seconds, as asked for in seconds or in moments of the track."""
+    if settings.window_frames is None:
+        return settings.window_seconds
+    return settings.window_frames * (track_seconds(times) / len(times))
 
 
 def track_seconds(times: Seconds) -> float:

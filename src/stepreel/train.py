@@ -16,13 +16,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stepreel.config import Settings
+from stepreel.alignment import alignment_loss
+from stepreel.config import Settings, TrainSettings
 from stepreel.dataset import Batch, Lesson, gather
 from stepreel.encoder import Encoder
 from stepreel.errors import StepreelError
 from stepreel.failpoints import failpoint
-from stepreel.loss import alike_window, bmc2_loss, near_window, time_weights
-from stepreel.sampling import draw_batches, sample_chunks
+from stepreel.loss import (
+    Bootstrap,
+    Pairs,
+    alike_window,
+    bmc2_loss,
+    choose_pairs,
+    cue_weight_matrix,
+    near_window,
+    time_weights,
+)
+from stepreel.sampling import count_chunks, draw_batches, sample_chunks
 from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
 
@@ -44,14 +54,7 @@ class Trained:
 
 def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
     """Make an untrained encoder."""
-    shape = settings.encoder
-    return Encoder(
-        cue_widths,
-        width=shape.width,
-        n_layers=shape.n_layers,
-        n_heads=shape.n_heads,
-        seed=settings.train.seed,
-    )
+    return Encoder(cue_widths, settings.encoder, seed=settings.train.seed)
 
 
 def train_encoder(
@@ -97,17 +100,15 @@ def has_settled(losses: Sequence[float]) -> bool:
     return earlier - recent <= SETTLE_SHARE * size
 
 
-def default_pair_weights(n_cues: int) -> Tensor:
-    """Return the paper's λ: all ones for two cues; for more, own and main-cue terms only.
+def learning_rate(epoch: int, settings: TrainSettings) -> float:
+    """Return the learning rate of an epoch, counted from 0.
 
-    >>> default_pair_weights(3).tolist()
-    [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> settings = TrainSettings(learning_rate=1.0, drop_after_epochs=(400,))
+    >>> learning_rate(399, settings), learning_rate(400, settings)
+    (1.0, 0.1)
     """
-    if n_cues <= 2:
-        return torch.ones(n_cues, n_cues)
-    weights = torch.eye(n_cues)
-    weights[0] = 1.0
-    return weights
+    drops = sum(epoch >= after for after in settings.drop_after_epochs)
+    return settings.learning_rate * 0.1**drops
 
 
 def _train_epoch(
@@ -115,13 +116,21 @@ def _train_epoch(
 ) -> float:
     """Take one epoch's steps and return their mean loss."""
     epoch = len(trained.losses)
+    for group in optimiser.param_groups:
+        group["lr"] = learning_rate(epoch, settings.train)
     rng = np.random.default_rng([settings.train.seed, epoch])
-    n_chunks = min(settings.train.n_chunks, max(len(lesson) for lesson in lessons))
+    n_chunks = count_chunks([len(lesson) for lesson in lessons], settings.train)
+    extent = settings.train.temporal_extent
+    device = next(trained.encoder.parameters()).device
     losses = []
     for drawn in draw_batches(len(lessons), settings.train.batch_size, rng):
         chosen = [lessons[number] for number in drawn]
-        picks = [torch.from_numpy(sample_chunks(len(one), n_chunks, rng)) for one in chosen]
-        loss = batch_loss(trained.encoder, gather(chosen, picks))
+        picks = [
+            torch.from_numpy(sample_chunks(len(one), n_chunks, rng, extent=extent))
+            for one in chosen
+        ]
+        batch = gather(chosen, picks, drawn=drawn.tolist()).to(device)
+        loss = batch_loss(trained.encoder, batch, settings)
         if not torch.isfinite(loss):
             raise StepreelError(
                 f"training broke down in epoch {epoch + 1}: the loss is {loss.item()}; "
@@ -136,17 +145,27 @@ def _train_epoch(
     return float(np.mean(losses))
 
 
-def batch_loss(encoder: Encoder, batch: Batch) -> Tensor:
-    """Return the BMC2 loss of a batch, with the union of near and alike moments as window."""
-    near = near_window(batch.times, batch.window_seconds[:, None, None])
-    window = near | alike_window(batch.raw, near, batch.raw_valid)
-    return bmc2_loss(
-        encoder.project(batch.inputs),
-        window,
+def batch_loss(encoder: Encoder, batch: Batch, settings: Settings) -> Tensor:
+    """Return the BMC2 loss of a batch."""
+    projected = encoder.project(batch.inputs, batch.times)
+    loss = bmc2_loss(
+        projected,
+        batch_pairs(batch, settings.loss.bootstrap),
         time_weights(batch.times, batch.seconds),
-        pair_weights=default_pair_weights(len(batch.inputs)),
+        cue_weights=cue_weight_matrix(settings.loss.cue_weights, len(projected)),
         valid=list(batch.valid.values()),
     )
+    if settings.loss.alignment_weight == 0:
+        return loss
+    aligned = alignment_loss(projected[0], batch.drawn, settings.loss.alignment_smoothing)
+    return loss + settings.loss.alignment_weight * aligned
+
+
+def batch_pairs(batch: Batch, bootstrap: Bootstrap) -> Pairs:
+    """Find near and alike moments; no gradient flows through them."""
+    near = near_window(batch.times, batch.window_seconds[:, None, None])
+    alike = None if bootstrap == "none" else alike_window(batch.raw, near, batch.raw_valid)
+    return choose_pairs(near, alike, bootstrap)
 
 
 def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: str) -> None:

@@ -80,7 +80,7 @@ def resolve_settings(
     seed: int | None = None,
 ) -> Settings:
     """Put options on top of `--set` on top of the preset, or explain what is wrong with them."""
-    from stepreel.config import load_settings, parse_assignments
+    from stepreel.config import check_cue_choices, load_settings, parse_assignments
     from stepreel.cues import check_cue_names
 
     named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
@@ -88,6 +88,7 @@ def resolve_settings(
     try:
         settings = load_settings(preset, {**parse_assignments(assignments), **options})
         check_cue_names(settings.extract.cues)
+        check_cue_choices(settings, settings.extract.cues)
     except ValueError as problem:
         raise refuse(str(problem)) from None
     return settings
