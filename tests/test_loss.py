@@ -7,16 +7,19 @@ import math
 import pytest
 import torch
 
-from stepreel.loss import (
+from stepreel.loss import bmc2_loss, cue_weight_matrix, time_weights
+from stepreel.windows import (
     Pairs,
     alike_window,
-    bmc2_loss,
     choose_pairs,
-    cue_weight_matrix,
     near_window,
+    raw_distances,
     standardise_over_channels_,
-    time_weights,
 )
+
+
+def distances(raw):
+    return torch.stack([raw_distances(rows) for rows in raw])
 
 
 def plain_window(raw, times, sigma):
@@ -133,7 +136,7 @@ def test_every_window_variant_equals_the_plain_double_loop(n_cues, bootstrap):
     standardised = torch.cat(raw, dim=-1)
     standardise_over_channels_(standardised)
     ours_near = near_window(times, 9.0)
-    pairs = choose_pairs(ours_near, alike_window(standardised, ours_near), bootstrap)
+    pairs = choose_pairs(ours_near, alike_window(distances(standardised), ours_near), bootstrap)
     assert torch.equal(pairs.attract, expected_pairs.attract)
     assert torch.equal(pairs.repel, expected_pairs.repel)
 
@@ -265,13 +268,13 @@ def test_the_alike_window_follows_the_definition_worked_out_by_hand():
         [False, True, True, False],
         [False, False, False, True],
     ]
-    assert alike_window(raw, near)[0].tolist() == expected
+    assert alike_window(distances(raw), near)[0].tolist() == expected
 
 
 def test_an_invalid_moment_is_alike_to_none():
     raw = torch.zeros(1, 3, 1)
     valid = torch.tensor([[True, False, True]])
-    alike = alike_window(raw, torch.ones(1, 3, 3, dtype=torch.bool), valid)
+    alike = alike_window(distances(raw), torch.ones(1, 3, 3, dtype=torch.bool), valid)
     assert alike[0].tolist() == [[True, False, True], [False] * 3, [True, False, True]]
 
 

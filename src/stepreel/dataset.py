@@ -10,12 +10,15 @@ from torch import Tensor
 
 from stepreel.config import Settings, pick_cues
 from stepreel.encoder import encoder_inputs_
-from stepreel.loss import standardise_over_channels_
-from stepreel.sampling import asked_window, count_chunks, fitting_window, track_seconds
+from stepreel.sampling import asked_window, count_chunks, draws, fitting_window, track_seconds
+from stepreel.scratch import Scratch
 from stepreel.standardise import standardised
 from stepreel.types import FeatureTrack, Floats
+from stepreel.windows import raw_distances, standardise_over_channels_
 
 Tracks = Mapping[str, FeatureTrack]
+
+HELD_BYTES = 256e6  # for the raw distances of all recordings together
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ class Lesson:
     times   (T,) seconds
     inputs  per cue (T, D): what the encoder sees
     valid   per cue (T,)
-    raw     (T, ΣD) of the bootstrapping cues, standardised over channels
+    raw     of the bootstrapping cues, standardised over channels: (T, ΣD) features, or
+            (T, T) the distances between all of them where `raw_is_distances`
     """
 
     times: Tensor
@@ -34,17 +38,26 @@ class Lesson:
     inputs: dict[str, Tensor]
     valid: dict[str, Tensor]
     raw: Tensor
+    raw_is_distances: bool
     raw_valid: Tensor
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def distances_between(self, pick: Tensor, out: Tensor) -> None:
+        """Write the raw distances between the picked moments into `out`, (N, N)."""
+        if self.raw_is_distances:
+            torch.index_select(self.raw.index_select(0, pick), 1, pick, out=out)
+        else:
+            raw_distances(self.raw[pick], out=out)
 
 
 @dataclass(frozen=True)
 class Batch:
     """Sampled moments of several recordings: every tensor is (B, N) or (B, N, D).
 
-    drawn  which recording each row is of; one can be drawn more than once
+    drawn          which recording each row is of; one can be drawn more than once
+    raw_distances  (B, N, N), between raw features; None where nothing is bootstrapped
     """
 
     drawn: tuple[int, ...]
@@ -53,7 +66,7 @@ class Batch:
     window_seconds: Tensor
     inputs: dict[str, Tensor]
     valid: dict[str, Tensor]
-    raw: Tensor
+    raw_distances: Tensor | None
     raw_valid: Tensor
 
     def to(self, device: torch.device) -> Batch:
@@ -67,7 +80,7 @@ class Batch:
             window_seconds=self.window_seconds.to(device),
             inputs={cue: x.to(device) for cue, x in self.inputs.items()},
             valid={cue: x.to(device) for cue, x in self.valid.items()},
-            raw=self.raw.to(device),
+            raw_distances=None if self.raw_distances is None else self.raw_distances.to(device),
             raw_valid=self.raw_valid.to(device),
         )
 
@@ -76,10 +89,38 @@ def prepare_lessons(recordings: Sequence[Tracks], settings: Settings) -> list[Le
     """Prepare recordings of one task, whose mean length may decide how many moments are drawn."""
     lengths = [len(next(iter(tracks.values()))) for tracks in recordings]
     n_chunks = count_chunks(lengths, settings.train)
-    return [prepare_lesson(tracks, settings, n_chunks=n_chunks) for tracks in recordings]
+    held = worth_holding(lengths, settings)
+    return [
+        prepare_lesson(tracks, settings, n_chunks=n_chunks, hold_distances=hold)
+        for tracks, hold in zip(recordings, held, strict=True)
+    ]
 
 
-def prepare_lesson(tracks: Tracks, settings: Settings, *, n_chunks: int | None = None) -> Lesson:
+def worth_holding(lengths: Sequence[int], settings: Settings) -> list[bool]:
+    """Choose recordings whose raw distances are worked out once, the shortest first.
+
+    They never change, so holding them saves the largest matrix product of every step: where they
+    fit into memory, and where training draws more pairs than there are.
+    """
+    if settings.loss.bootstrap == "none":
+        return [False] * len(lengths)
+    drawn_pairs = draws(len(lengths), settings.train) * count_chunks(lengths, settings.train) ** 2
+    room = HELD_BYTES / 4
+    held = [False] * len(lengths)
+    for number in sorted(range(len(lengths)), key=lambda n: lengths[n]):
+        pairs = lengths[number] ** 2
+        held[number] = pairs <= min(room, drawn_pairs)
+        room -= pairs * held[number]
+    return held
+
+
+def prepare_lesson(
+    tracks: Tracks,
+    settings: Settings,
+    *,
+    n_chunks: int | None = None,
+    hold_distances: bool = False,
+) -> Lesson:
     """Prepare one recording's tracks, which share their times; the first cue is the main one."""
     n_chunks = n_chunks or count_chunks([len(next(iter(tracks.values())))], settings.train)
     cues = list(tracks)
@@ -87,8 +128,7 @@ def prepare_lesson(tracks: Tracks, settings: Settings, *, n_chunks: int | None =
     features = {cue: torch.from_numpy(_standardised(tracks[cue], settings)) for cue in cues}
     valid = {cue: torch.from_numpy(track.valid) for cue, track in tracks.items()}
     bootstrap = pick_cues(settings.loss.bootstrap_on, cues, setting="loss.bootstrap_on")
-    raw = torch.cat([features[cue] for cue in bootstrap], dim=-1)
-    standardise_over_channels_(raw)
+    raw = _raw([features[cue] for cue in bootstrap], settings)
     seconds = track_seconds(tracks[cues[0]].times)
     covered = seconds * settings.train.temporal_extent
     asked = asked_window(tracks[cues[0]].times, settings.loss)
@@ -98,26 +138,52 @@ def prepare_lesson(tracks: Tracks, settings: Settings, *, n_chunks: int | None =
         window_seconds=fitting_window(asked, covered, n_chunks),
         inputs={c: encoder_inputs_(features.pop(c), times, settings.encoder) for c in cues},
         valid=valid,
-        raw=raw,
+        raw=raw_distances(raw) if hold_distances else raw,
+        raw_is_distances=hold_distances,
         raw_valid=torch.stack([valid[cue] for cue in bootstrap]).all(0),
     )
 
 
+def _raw(features: Sequence[Tensor], settings: Settings) -> Tensor:
+    if settings.loss.bootstrap == "none":
+        return features[0][:, :0]
+    raw = torch.cat(list(features), dim=-1)
+    standardise_over_channels_(raw)
+    return raw
+
+
 def gather(
-    lessons: Sequence[Lesson], picks: Sequence[Tensor], *, drawn: Sequence[int] | None = None
+    lessons: Sequence[Lesson],
+    picks: Sequence[Tensor],
+    *,
+    drawn: Sequence[int] | None = None,
+    scratch: Scratch | None = None,
 ) -> Batch:
     """Take the picked moments of each lesson; every pick has the same number of them."""
+    scratch = scratch or Scratch()
     pairs = list(zip(lessons, picks, strict=True))
-    cues = lessons[0].inputs
-
+    n_batch, n = len(pairs), len(picks[0])
+    first = lessons[0]
+    inputs = {
+        cue: scratch.take(f"inputs {cue}", (n_batch, n, x.shape[-1]), x, x.dtype)
+        for cue, x in first.inputs.items()
+    }
+    for cue, rows in inputs.items():
+        for number, (lesson, pick) in enumerate(pairs):
+            torch.index_select(lesson.inputs[cue], 0, pick, out=rows[number])
+    distances = None
+    if first.raw.shape[-1] > 0:
+        distances = scratch.take("raw distances", (n_batch, n, n), first.raw, first.raw.dtype)
+        for number, (lesson, pick) in enumerate(pairs):
+            lesson.distances_between(pick, out=distances[number])
     return Batch(
-        drawn=tuple(drawn) if drawn is not None else tuple(range(len(lessons))),
+        drawn=tuple(drawn) if drawn is not None else tuple(range(n_batch)),
         times=torch.stack([lesson.times[pick] for lesson, pick in pairs]).float(),
         seconds=torch.tensor([lesson.seconds for lesson in lessons]),
         window_seconds=torch.tensor([lesson.window_seconds for lesson in lessons]),
-        inputs={c: torch.stack([le.inputs[c][pick] for le, pick in pairs]) for c in cues},
-        valid={c: torch.stack([le.valid[c][pick] for le, pick in pairs]) for c in cues},
-        raw=torch.stack([lesson.raw[pick] for lesson, pick in pairs]),
+        inputs=inputs,
+        valid={c: torch.stack([le.valid[c][pick] for le, pick in pairs]) for c in inputs},
+        raw_distances=distances,
         raw_valid=torch.stack([lesson.raw_valid[pick] for lesson, pick in pairs]),
     )
 

@@ -1,4 +1,4 @@
-"""The BMC2 loss: windows, time weights, and the contrast between cues with its exact gradient.
+"""The BMC2 loss: the contrast between all pairs of moments and cues, with its exact gradient.
 
 Projected features have unit length and the margin is 2, so distances never exceed the margin and
 the loss is affine in them: with coefficients A = W/γ − (1−W)γ it is A·d plus a constant.
@@ -7,89 +7,29 @@ the loss is affine in them: with coefficients A = W/γ − (1−W)γ it is A·d 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from stepreel.scratch import Scratch
+from stepreel.windows import Pairs
+
 MARGIN = 2.0
 # Below this distance fp32 cannot tell two unit vectors apart; the slope 1/d is held there.
 SMALLEST_DISTANCE = 1e-3
-SYMMETRIC_BLOCKS = 4
-ROUNDING_SECONDS = 1e-3  # three hours in single precision
-
-Bootstrap = Literal["none", "sampled", "negatives", "union"]
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Which moments (B, N, N) a moment is drawn to, and which it is pushed from."""
-
-    attract: Tensor
-    repel: Tensor
-
-
-def time_weights(times: Tensor, lengths: Tensor) -> Tensor:
+def time_weights(times: Tensor, lengths: Tensor, scratch: Scratch | None = None) -> Tensor:
     """Return γ(i,j) = ((t_i − t_j) / T)² + 1, (B, N, N), from times (B, N) and lengths T (B,).
 
     The paper's formula has no unit; dividing by the recording's length keeps γ in [1, 2].
     """
     relative = times / lengths[:, None]
-    return (relative[:, :, None] - relative[:, None, :]).square() + 1.0
-
-
-def near_window(times: Tensor, window_seconds: float | Tensor) -> Tensor:
-    """Return W, (B, N, N): true where two moments lie at most σ apart, but for rounding."""
-    return (times[:, :, None] - times[:, None, :]).abs() <= window_seconds + ROUNDING_SECONDS
-
-
-def standardise_over_channels_(raw: Tensor) -> None:
-    """Give every moment's raw features zero mean and unit sample deviation, in place.
-
-    A single channel, or features that hardly vary, stay as they are.
-    """
-    if raw.shape[-1] < 2:
-        return
-    deviation, mean = torch.std_mean(raw, dim=-1, keepdim=True)
-    varies = deviation >= 1e-6
-    raw.sub_(mean.mul_(varies)).div_(deviation.masked_fill_(~varies, 1.0))
-
-
-def alike_window(raw: Tensor, near: Tensor, valid: Tensor | None = None) -> Tensor:
-    """Return W', (B, N, N): true where raw features are as close as i's near moments on average.
-
-    raw    (B, N, D), already standardised over channels
-    near   (B, N, N), the σ-window
-    valid  (B, N); an invalid moment is alike to none
-    """
-    distances = _distances(raw)
-    others = near & ~torch.eye(near.shape[-1], dtype=torch.bool, device=near.device)
-    if valid is not None:
-        others = others & valid[:, None, :]
-    count = others.sum(-1)
-    threshold = (distances * others).sum(-1) / count.clamp_min(1)  # δ; 0 with no other moment
-    alike = distances <= threshold[:, :, None]
-    if valid is not None:
-        alike = alike & valid[:, None, :] & valid[:, :, None]
-    return alike
-
-
-def choose_pairs(near: Tensor, alike: Tensor | None, bootstrap: Bootstrap) -> Pairs:
-    """Say which pairs attract and which repel each other.
-
-    none       near ones attract, all others repel (MC2)
-    sampled    alike ones attract, all others repel: the σ-window only sets the threshold
-    negatives  near ones attract; of the others those that are alike do neither
-    union      near ones and alike ones attract, all others repel (BMC2)
-    """
-    if bootstrap == "none":
-        return Pairs(near, ~near)
-    assert alike is not None
-    if bootstrap == "sampled":
-        return Pairs(alike, ~alike)
-    union = near | alike
-    return Pairs(near if bootstrap == "negatives" else union, ~union)
+    shape = (*times.shape, times.shape[-1])
+    weights = (scratch or Scratch()).take("weights", shape, times, times.dtype)
+    torch.sub(relative[:, :, None], relative[:, None, :], out=weights)
+    return weights.square_().add_(1.0)
 
 
 def bmc2_loss(
@@ -99,6 +39,7 @@ def bmc2_loss(
     *,
     cue_weights: Tensor,
     valid: Sequence[Tensor],
+    scratch: Scratch | None = None,
 ) -> Tensor:
     """Return Σ_uv λ_uv · mean over pairs (i, j) of W·d/γ + (1−W)·γ·(ζ−d).
 
@@ -108,10 +49,16 @@ def bmc2_loss(
     cue_weights  (M, M), λ
     valid        one (B, N) per cue; a term's mean is over pairs valid in both its cues
     """
-    repel = weights * pairs.repel
-    slope = torch.where(pairs.attract, weights.reciprocal(), -repel)  # (B, N, N), A
+    scratch = scratch or Scratch()
+    repel, slope, both_ways = (
+        scratch.take(name, weights.shape, weights, weights.dtype)
+        for name in ("repel", "slope", "both ways")
+    )
+    torch.mul(weights, pairs.repel, out=repel)
     repelled = repel.sum()
-    both_ways = slope + slope.mT  # what every term with the same λ in either direction needs
+    torch.div(pairs.attract, weights, out=slope).sub_(repel)  # A; attract and repel exclude
+    for number in range(len(slope)):  # for every term with the same λ either way
+        both_ways[number].copy_(slope[number].mT).add_(slope[number])
     all_valid = all(bool(known.all()) for known in valid)
     total = weights.new_zeros(())
     for u, v, forth, back in _terms(cue_weights):
@@ -124,7 +71,8 @@ def bmc2_loss(
             coefficient = coefficient * both_valid
             constant = forth * (repel * both_valid).sum() + back * (repel.mT * both_valid).sum()
             n_pairs = both_valid.sum().clamp_min(1).to(weights.dtype)
-        contrast = scale * _affine_contrast(projected[u], projected[v], coefficient)
+        room = scratch.take(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
+        contrast = scale * _affine_contrast(projected[u], projected[v], coefficient, room)
         total = total + (contrast + MARGIN * constant) / n_pairs
     return total
 
@@ -163,12 +111,23 @@ def cue_weight_matrix(chosen: str | Sequence[Sequence[float]], n_cues: int) -> T
     return weights
 
 
-def _affine_contrast(u: Tensor, v: Tensor, coefficient: Tensor) -> Tensor:
-    total: Tensor = _AffineContrast.apply(u, v, coefficient)  # type: ignore[no-untyped-call]
+def _affine_contrast(u: Tensor, v: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
+    if u is v:
+        alone: Tensor = _SelfContrast.apply(u, coefficient, room)  # type: ignore[no-untyped-call]
+        return alone
+    total: Tensor = _CrossContrast.apply(u, v, coefficient, room)  # type: ignore[no-untyped-call]
     return total
 
 
-class _AffineContrast(torch.autograd.Function):
+def _distances_(u: Tensor, v: Tensor, room: Tensor) -> Tensor:
+    """Write ‖u_i − v_j‖ of unit vectors into `room` (B, N, N)."""
+    for number in range(len(u)):  # one recording at a time stays in the processor's cache
+        torch.mm(u[number], v[number].mT, out=room[number])
+        room[number].mul_(-2.0).add_(2.0).clamp_min_(0.0).sqrt_()
+    return room
+
+
+class _CrossContrast(torch.autograd.Function):
     """Σ A_ij ‖u_i − v_j‖ over unit vectors, with the gradient in closed form.
 
     The derivative of a distance is (u − v)/d; its part along u is left out, because the
@@ -177,39 +136,35 @@ class _AffineContrast(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, v: Tensor, coefficient: Tensor) -> Tensor:
-        distance = torch.baddbmm(u.new_tensor(2.0), u, v.mT, beta=1.0, alpha=-2.0)
-        distance.clamp_min_(0.0).sqrt_()
-        ctx.same = u is v or u.data_ptr() == v.data_ptr()
-        if ctx.same:
-            distance.diagonal(dim1=-2, dim2=-1).zero_()  # a moment and itself, free of rounding
+    def forward(ctx: Any, u: Tensor, v: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
+        distance = _distances_(u, v, room)
         total = torch.dot(coefficient.reshape(-1), distance.view(-1))
         slope = torch.div(coefficient, distance.clamp_min_(SMALLEST_DISTANCE), out=distance)
-        if ctx.same:
-            slope.diagonal(dim1=-2, dim2=-1).zero_()
         ctx.save_for_backward(u, v, slope)
         return total
 
     @staticmethod
-    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
         u, v, slope = ctx.saved_tensors
-        return (
-            torch.bmm(slope, v).mul_(-outputs[0]),
-            torch.bmm(slope.mT, u).mul_(-outputs[0]),
-            None,
-        )
+        to_u, to_v = torch.bmm(slope, v), torch.bmm(slope.mT, u)
+        return to_u.mul_(-outputs[0]), to_v.mul_(-outputs[0]), None, None
 
 
-def _distances(rows: Tensor) -> Tensor:
-    """Return Euclidean distances (B, N, N) between all rows; one half mirrors the other."""
-    n_batch, n, _ = rows.shape
-    squared = rows.new_empty(n_batch, n, n)
-    block = max(1, -(-n // SYMMETRIC_BLOCKS))
-    for start in range(0, n, block):
-        stop = min(start + block, n)
-        product = torch.bmm(rows[:, start:stop], rows[:, start:].mT)
-        squared[:, start:stop, start:] = product
-        squared[:, stop:, start:stop] = product[:, :, stop - start :].mT
-    lengths = squared.diagonal(dim1=-2, dim2=-1).clone()
-    squared.mul_(-2.0).add_(lengths[:, :, None]).add_(lengths[:, None, :])
-    return squared.clamp_min_(0.0).sqrt_()
+class _SelfContrast(torch.autograd.Function):
+    """The same for u = v and symmetric A: a moment is no distance from itself."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
+        distance = _distances_(u, u, room)
+        diagonal = distance.diagonal(dim1=-2, dim2=-1)
+        diagonal.zero_()  # free of rounding
+        total = torch.dot(coefficient.reshape(-1), distance.view(-1))
+        slope = torch.div(coefficient, distance.clamp_min_(SMALLEST_DISTANCE), out=distance)
+        diagonal.zero_()
+        ctx.save_for_backward(u, slope)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, None, None]:
+        u, slope = ctx.saved_tensors
+        return torch.bmm(slope, u).mul_(-2.0 * outputs[0]), None, None

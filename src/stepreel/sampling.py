@@ -38,6 +38,12 @@ def draw_batches(n_recordings: int, batch_size: int, rng: np.random.Generator) -
     return rng.integers(n_recordings, size=(n_steps, batch_size))
 
 
+def draws(n_recordings: int, settings: TrainSettings) -> float:
+    """Return how often each recording is drawn on average in all epochs together."""
+    n_steps = max(settings.batch_size, n_recordings) // settings.batch_size
+    return settings.epochs * n_steps * settings.batch_size / n_recordings
+
+
 def count_chunks(n_moments: Sequence[int], settings: TrainSettings) -> int:
     """Return N for recordings of these lengths; never more than the longest has moments.
 

@@ -22,19 +22,12 @@ from stepreel.dataset import Batch, Lesson, gather
 from stepreel.encoder import Encoder
 from stepreel.errors import StepreelError
 from stepreel.failpoints import failpoint
-from stepreel.loss import (
-    Bootstrap,
-    Pairs,
-    alike_window,
-    bmc2_loss,
-    choose_pairs,
-    cue_weight_matrix,
-    near_window,
-    time_weights,
-)
+from stepreel.loss import bmc2_loss, cue_weight_matrix, time_weights
 from stepreel.sampling import count_chunks, draw_batches, sample_chunks
+from stepreel.scratch import Scratch
 from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
+from stepreel.windows import Bootstrap, Pairs, alike_window, choose_pairs, near_window
 
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
@@ -50,6 +43,7 @@ class Trained:
 
     encoder: Encoder
     losses: list[float] = field(default_factory=list)
+    scratch: Scratch = field(default_factory=Scratch, repr=False)
 
 
 def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
@@ -129,8 +123,8 @@ def _train_epoch(
             torch.from_numpy(sample_chunks(len(one), n_chunks, rng, extent=extent))
             for one in chosen
         ]
-        batch = gather(chosen, picks, drawn=drawn.tolist()).to(device)
-        loss = batch_loss(trained.encoder, batch, settings)
+        batch = gather(chosen, picks, drawn=drawn.tolist(), scratch=trained.scratch).to(device)
+        loss = batch_loss(trained.encoder, batch, settings, trained.scratch)
         if not torch.isfinite(loss):
             raise StepreelError(
                 f"training broke down in epoch {epoch + 1}: the loss is {loss.item()}; "
@@ -145,15 +139,19 @@ def _train_epoch(
     return float(np.mean(losses))
 
 
-def batch_loss(encoder: Encoder, batch: Batch, settings: Settings) -> Tensor:
-    """Return the BMC2 loss of a batch."""
+def batch_loss(
+    encoder: Encoder, batch: Batch, settings: Settings, scratch: Scratch | None = None
+) -> Tensor:
+    """Return the BMC2 loss of a batch, and the alignment between its recordings where asked."""
+    scratch = scratch or Scratch()
     projected = encoder.project(batch.inputs, batch.times)
     loss = bmc2_loss(
         projected,
-        batch_pairs(batch, settings.loss.bootstrap),
-        time_weights(batch.times, batch.seconds),
+        batch_pairs(batch, settings.loss.bootstrap, scratch),
+        time_weights(batch.times, batch.seconds, scratch),
         cue_weights=cue_weight_matrix(settings.loss.cue_weights, len(projected)),
         valid=list(batch.valid.values()),
+        scratch=scratch,
     )
     if settings.loss.alignment_weight == 0:
         return loss
@@ -161,10 +159,12 @@ def batch_loss(encoder: Encoder, batch: Batch, settings: Settings) -> Tensor:
     return loss + settings.loss.alignment_weight * aligned
 
 
-def batch_pairs(batch: Batch, bootstrap: Bootstrap) -> Pairs:
+def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: Scratch | None = None) -> Pairs:
     """Find near and alike moments; no gradient flows through them."""
-    near = near_window(batch.times, batch.window_seconds[:, None, None])
-    alike = None if bootstrap == "none" else alike_window(batch.raw, near, batch.raw_valid)
+    near = near_window(batch.times, batch.window_seconds[:, None, None], scratch)
+    alike = None
+    if batch.raw_distances is not None:
+        alike = alike_window(batch.raw_distances, near, batch.raw_valid, scratch)
     return choose_pairs(near, alike, bootstrap)
 
 
