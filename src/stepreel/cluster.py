@@ -23,12 +23,22 @@ def cluster_recordings(
     Pauses and invalid moments get a label like all others, but do not shape the clusters.
     Fewer distinct moments than `n_clusters` give fewer clusters.
     """
+    centres = fit_centres(embeddings, n_clusters, seed=seed, pauses=pauses)
+    return assign_recordings(embeddings, centres, pauses=pauses)
+
+
+def fit_centres(
+    embeddings: Sequence[FeatureTrack],
+    n_clusters: int,
+    *,
+    seed: int,
+    pauses: Sequence[Mask] | None = None,
+) -> Floats:
+    """Return the centres (K, D) of the clusters, in the order in which these first appear."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    aside = [~track.valid for track in embeddings]
-    if pauses is not None:
-        aside = [invalid | pause for invalid, pause in zip(aside, pauses, strict=True)]
+    aside = _set_aside(embeddings, pauses)
     if all(mask.all() for mask in aside):
         raise RecordingError("no cue knows anything of any moment; there is nothing to cluster")
     points: Floats = np.concatenate(
@@ -40,10 +50,23 @@ def cluster_recordings(
         fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(points)
     order = _order_of_appearance(fitted.labels_)
     centres: Floats = fitted.cluster_centers_[order].astype(np.float32)
+    return centres
+
+
+def assign_recordings(
+    embeddings: Sequence[FeatureTrack], centres: Floats, *, pauses: Sequence[Mask] | None = None
+) -> list[Clustering]:
+    """Give every moment of every recording its nearest centre."""
     return [
         assign_to_centres(track, centres, set_aside=mask)
-        for track, mask in zip(embeddings, aside, strict=True)
+        for track, mask in zip(embeddings, _set_aside(embeddings, pauses), strict=True)
     ]
+
+
+def _set_aside(embeddings: Sequence[FeatureTrack], pauses: Sequence[Mask] | None) -> list[Mask]:
+    if pauses is None:
+        return [~track.valid for track in embeddings]
+    return [~track.valid | pause for track, pause in zip(embeddings, pauses, strict=True)]
 
 
 def assign_to_centres(

@@ -147,6 +147,11 @@ def load_settings(
     values = tomllib.loads(text)
     for name, value in (overrides or {}).items():
         _put(values, name, value)
+    return validated(values)
+
+
+def validated(values: Mapping[str, object]) -> Settings:
+    """Return settings from plain values, or raise ValueError naming the first that is wrong."""
     try:
         return Settings.model_validate(values)
     except ValidationError as problem:

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch.nn import functional
 
-from stepreel.dataset import Lesson
+from stepreel.config import LossSettings, pick_cues
+from stepreel.dataset import Lesson, prepare_lesson
 from stepreel.encoder import Encoder
-from stepreel.types import FeatureTrack, Mask
+from stepreel.errors import ModelError
+from stepreel.machine import Device, pick_device
+from stepreel.model import TaskModel
+from stepreel.types import FeatureTrack, Mask, TrackedRecording
 
 
 def embed_recording(
@@ -23,13 +27,47 @@ def embed_recording(
     device = next(encoder.parameters()).device
     with torch.inference_mode():
         for cue in cues:
-            inputs, times = (
-                lesson.inputs[cue][None].to(device),
-                lesson.times[None].to(device).float(),
-            )
+            inputs = lesson.inputs[cue][None].to(device)
+            times = lesson.times[None].float().to(device)  # Apple's GPUs know no doubles
             adapted = encoder.adapt(cue, inputs, times)[0].cpu()
             known = lesson.valid[cue][:, None]
             parts.append(functional.normalize(adapted, dim=-1) * known)
         embedding = functional.normalize(torch.cat(parts, dim=-1), dim=-1)
     valid: Mask = torch.stack([lesson.valid[cue] for cue in cues]).any(0).numpy()
     return FeatureTrack(recording, "embedding", lesson.times.numpy(), embedding.numpy(), valid)
+
+
+def load_encoder(model: TaskModel) -> Encoder:
+    """Build the encoder of a trained model."""
+    settings, cues = model.settings, model.card.cues
+    widths = {cue: card.width for cue, card in cues.items()}
+    encoder = Encoder(widths, settings.encoder, seed=settings.train.seed)
+    try:
+        encoder.load_state_dict({k: torch.from_numpy(w) for k, w in model.weights.items()})
+    except RuntimeError as problem:
+        raise ModelError(f"the model's weights do not fit its settings: {problem}") from problem
+    return encoder.eval()
+
+
+def embed_with_model(
+    model: TaskModel,
+    recordings: Sequence[TrackedRecording],
+    *,
+    cues: Sequence[str] | None = None,
+    device: Device = "auto",
+) -> list[FeatureTrack]:
+    """Embed recordings that fit the model (see `check_fits`); nothing is learned."""
+    settings = model.settings
+    chosen = pick_cues(
+        tuple(cues) if cues is not None else settings.embed.cues,
+        list(model.card.cues),
+        setting="embed.cues",
+    )
+    encoder = load_encoder(model).to(pick_device(device))
+    without_loss = settings.model_copy(update={"loss": LossSettings(bootstrap="none")})
+    return [
+        embed_recording(
+            encoder, prepare_lesson(one.tracks, without_loss), chosen, recording=one.name
+        )
+        for one in recordings
+    ]

@@ -15,5 +15,9 @@ class StoreError(StepreelError):
     """A cache file is missing, damaged or cannot be written."""
 
 
+class ModelError(StepreelError):
+    """A trained model cannot be read, or does not fit a recording."""
+
+
 class OutputError(StepreelError):
     """A result cannot be written where it was asked for."""

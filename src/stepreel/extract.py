@@ -78,6 +78,16 @@ class Extraction:
     track_settings: dict[str, object]
 
     @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.recording.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the file's content."""
+        return self.recording.fingerprint
+
+    @property
     def times(self) -> Seconds:
         """The moments all tracks share."""
         return next(iter(self.tracks.values())).times

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+from stepreel.errors import OutputError
 
 
 @contextlib.contextmanager
@@ -45,3 +49,32 @@ def _give_usual_permissions(path: str) -> None:
         mask = os.umask(0)
         os.umask(mask)
         Path(path).chmod(0o666 & ~mask)
+
+
+@contextlib.contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Turn an `OSError` while writing into `folder` into an `OutputError` that says what to do."""
+    try:
+        yield
+    except OSError as problem:
+        raise OutputError(f"{folder}: {_explain(problem, folder)}") from problem
+
+
+def _explain(problem: OSError, folder: Path) -> str:
+    match problem.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"no room left on the disk{_free_space(folder)}; free some and run again"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return "may not be written to; change its permissions or choose another folder"
+        case errno.EEXIST | errno.ENOTDIR | errno.EISDIR:
+            at = problem.filename2 or problem.filename or folder
+            return f"{at} is in the way; move it or choose another folder"
+        case _:
+            return f"cannot be written ({problem.strerror or problem}); try another folder"
+
+
+def _free_space(folder: Path) -> str:
+    for place in (folder, *folder.absolute().parents):
+        with contextlib.suppress(OSError):
+            return f" ({shutil.disk_usage(place).free / 1e6:.1f} MB free)"
+    return ""

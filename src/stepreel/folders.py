@@ -52,7 +52,7 @@ def check_writable(output: Path) -> None:
 def name_folders(paths: Sequence[Path], output: Path) -> dict[Path, Path]:
     """Give every recording a folder of its own below `output`; the same one in the next run."""
     folders: dict[Path, Path] = {}
-    taken = {"index.html"}  # the page that shows them all
+    taken = {"index.html", "model"}  # the page that shows them all, and what was learned
     for path in paths:
         name = base = safe_name(path.stem)
         number = 2
@@ -62,6 +62,19 @@ def name_folders(paths: Sequence[Path], output: Path) -> dict[Path, Path]:
         taken.add(name.casefold())
         folders[path] = output / name
     return folders
+
+
+def name_files(paths: Sequence[Path], folder: Path, suffix: str) -> dict[Path, Path]:
+    """Give every recording a file of its own in `folder`, named like it."""
+    files: dict[Path, Path] = {}
+    for path in paths:
+        name = base = safe_name(path.stem)
+        number = 2
+        while folder / f"{name}{suffix}" in files.values():
+            name = f"{base}-{number}"
+            number += 1
+        files[path] = folder / f"{name}{suffix}"
+    return files
 
 
 def _is_of_another(folder: Path, path: Path) -> bool:

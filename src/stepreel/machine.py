@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    import torch
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 def usable_cores() -> int:
@@ -11,6 +17,28 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_device(name: str) -> Device:
+    """Return the device's name if it is one, whether this machine has it or not."""
+    for known in get_args(Device):
+        if name == known:
+            device: Device = known
+            return device
+    raise ValueError(f"unknown device {name!r}; known: {', '.join(get_args(Device))}")
+
+
+def pick_device(name: Device = "auto") -> torch.device:
+    """Return the device to learn on; `auto` is the first accelerator there is, else the CPU."""
+    import torch
+
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device(next((kind for kind, there in available.items() if there), "cpu"))
+    if not available.get(name, True):
+        there = ", ".join(["cpu", *(kind for kind, is_there in available.items() if is_there)])
+        raise ValueError(f"this machine, or its PyTorch, has no device {name!r}; it has: {there}")
+    return torch.device(name)
 
 
 def cache_folder() -> Path:

@@ -3,8 +3,9 @@
     Recording ─cues─▶ FeatureTrack ─learning─▶ embedding ─cluster, pauses─▶ Clustering
                                     Storyboard ◀─assemble─ KeySteps ◀─keysteps─┘
 
-Every room takes what the one before hands on; an embedding is just another FeatureTrack, and the
-storyboard is the only thing that leaves the house.
+Every room takes what the one before hands on; an embedding is just another FeatureTrack. What
+leaves the house is a storyboard per recording, and the trained model, with which the same steps
+are found in later takes without learning anything anew.
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stepreel.assemble import assemble_storyboard
-from stepreel.cluster import cluster_recordings
 from stepreel.config import Settings
 from stepreel.cues import make_cues
-from stepreel.errors import OutputError, RecordingError, StoreError
+from stepreel.errors import ModelError, OutputError, RecordingError, StoreError
 from stepreel.extract import Extraction, extract_tracks
+from stepreel.feature_files import holds_features
 from stepreel.folders import name_folders
 from stepreel.keysteps import find_steps
-from stepreel.learning import learn_embeddings, learning_notes
-from stepreel.pauses import find_pauses
+from stepreel.learning import learning_notes, recall_training
+from stepreel.machine import Device
+from stepreel.model import FOLDER, TaskModel, check_fits, write_model
 from stepreel.report import write_index, write_report
 from stepreel.store import Store
 from stepreel.storyboard import Storyboard
-from stepreel.types import Clustering, FeatureTrack, Progress, no_progress
+from stepreel.task import learn_task
+from stepreel.types import Clustering, Floats, Progress, no_progress, readable
 from stepreel.video import probe
 
 
@@ -45,25 +48,51 @@ def run_task(
     store: Store,
     *,
     output: Path | None = None,
+    model: TaskModel | None = None,
+    device: Device = "auto",
     progress: Progress = no_progress,
 ) -> TaskResult:
-    """Find the key steps of all recordings of one task; write them below `output` if given."""
+    """Find the key steps of all recordings of one task; write them below `output` if given.
+
+    With a `model` nothing is learned: its kinds of steps are found again in these recordings.
+    """
     result = TaskResult()
-    extractions = _watch(paths, settings, store, result, progress)
+    extractions, result.failures = watch_recordings(
+        paths, settings, store, model=model, progress=progress
+    )
     if not extractions:
         return result
-    embeddings = learn_embeddings(list(extractions.values()), settings, store, progress=progress)
-    clusterings = _group(embeddings, list(extractions.values()), settings)
+    recordings = list(extractions.values())
+    task = learn_task(recordings, settings, store, model=model, device=device, progress=progress)
     if output is not None:
         result.folders = name_folders(list(extractions), output)
-    for (path, extraction), clustering in zip(extractions.items(), clusterings, strict=True):
+        if model is None:
+            _write_model(output, recordings, settings, store, task.centres, result)
+    for (path, extraction), clustering in zip(extractions.items(), task.clusterings, strict=True):
         try:
-            result.boards[path] = _tell(extraction, clustering, settings, result.folders.get(path))
+            notes = learning_notes(extraction.times, settings) if model is None else []
+            folder = result.folders.get(path)
+            result.boards[path] = _tell(extraction, clustering, settings, folder, notes)
         except (OutputError, StoreError) as problem:
             result.failures[path] = str(problem)
     if output is not None and len(paths) > 1 and result.boards:
         _write_index(output, result)
     return result
+
+
+def _write_model(
+    output: Path,
+    recordings: Sequence[Extraction],
+    settings: Settings,
+    store: Store,
+    centres: Floats,
+    result: TaskResult,
+) -> None:
+    try:
+        training = recall_training(recordings, settings, store)
+        write_model(output / FOLDER, recordings, settings, training, centres)
+    except OutputError as problem:  # the storyboards can be written all the same
+        result.failures[output / FOLDER] = str(problem)
 
 
 def _write_index(output: Path, result: TaskResult) -> None:
@@ -75,12 +104,17 @@ def _write_index(output: Path, result: TaskResult) -> None:
         result.failures[output / "index.html"] = str(problem)
 
 
-def _watch(
-    paths: Sequence[Path], settings: Settings, store: Store, result: TaskResult, progress: Progress
-) -> dict[Path, Extraction]:
-    """Extract the tracks of every recording that can be read; note why the others cannot."""
+def watch_recordings(
+    paths: Sequence[Path],
+    settings: Settings,
+    store: Store,
+    *,
+    model: TaskModel | None = None,
+    progress: Progress = no_progress,
+) -> tuple[dict[Path, Extraction], dict[Path, str]]:
+    """Extract the tracks of every recording that can be used; say why the others cannot."""
     cues = make_cues(settings.extract.cues)
-    extractions = {}
+    extractions, failures = {}, {}
     for number, path in enumerate(paths, start=1):
         of_how_many = f" {number}/{len(paths)}" if len(paths) > 1 else ""
 
@@ -88,7 +122,12 @@ def _watch(
             progress(what + suffix, done, total)
 
         try:
-            extractions[path] = extract_tracks(
+            if holds_features(path):
+                raise RecordingError(
+                    f"{readable(path.name)}: holds features, no pictures to show; "
+                    "`stepreel train` and `stepreel embed` take such files"
+                )
+            extraction = extract_tracks(
                 probe(path),
                 cues,
                 store,
@@ -96,26 +135,20 @@ def _watch(
                 shard_seconds=settings.extract.shard_seconds,
                 progress=tell,
             )
-        except (RecordingError, StoreError) as problem:
-            result.failures[path] = str(problem)
-    return extractions
-
-
-def _group(
-    embeddings: Sequence[FeatureTrack], extractions: Sequence[Extraction], settings: Settings
-) -> list[Clustering]:
-    """Cluster all recordings; where steps turn out to be parted by pauses, again without those."""
-    n_clusters, seed = settings.key_steps.n_clusters, settings.train.seed
-    clusterings = cluster_recordings(embeddings, n_clusters, seed=seed)
-    if settings.key_steps.leave_out_pauses:
-        pauses = find_pauses([extraction.tracks for extraction in extractions], clusterings)
-        if any(mask.any() for mask in pauses):
-            return cluster_recordings(embeddings, n_clusters, seed=seed, pauses=pauses)
-    return clusterings
+            if model is not None:
+                check_fits(model, extraction)
+            extractions[path] = extraction
+        except (RecordingError, StoreError, ModelError) as problem:
+            failures[path] = str(problem)
+    return extractions, failures
 
 
 def _tell(
-    extraction: Extraction, clustering: Clustering, settings: Settings, folder: Path | None
+    extraction: Extraction,
+    clustering: Clustering,
+    settings: Settings,
+    folder: Path | None,
+    notes: Sequence[str],
 ) -> Storyboard:
     """Pick the key steps of one recording and, with a folder, write its storyboard there."""
     found = find_steps(clustering, settings.key_steps, moment_seconds=extraction.moment_seconds)
@@ -127,7 +160,7 @@ def _tell(
         settings,
         folder=folder,
         strip=strip,
-        notes=learning_notes(extraction, settings),
+        notes=notes,
     )
     if folder is not None:
         pictures = {

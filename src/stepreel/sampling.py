@@ -1,4 +1,4 @@
-"""Draw the moments a training step sees."""
+"""Plan training: which moments a step sees, how wide its window is, how fast it learns."""
 
 from __future__ import annotations
 
@@ -42,6 +42,17 @@ def draws(n_recordings: int, settings: TrainSettings) -> float:
     """Return how often each recording is drawn on average in all epochs together."""
     n_steps = max(settings.batch_size, n_recordings) // settings.batch_size
     return settings.epochs * n_steps * settings.batch_size / n_recordings
+
+
+def learning_rate(epoch: int, settings: TrainSettings) -> float:
+    """Return the learning rate of an epoch, counted from 0.
+
+    >>> settings = TrainSettings(learning_rate=1.0, drop_after_epochs=(400,))
+    >>> learning_rate(399, settings), learning_rate(400, settings)
+    (1.0, 0.1)
+    """
+    drops = sum(epoch >= after for after in settings.drop_after_epochs)
+    return settings.learning_rate * 0.1**drops
 
 
 def count_chunks(n_moments: Sequence[int], settings: TrainSettings) -> int:

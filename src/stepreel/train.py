@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from stepreel.alignment import alignment_loss
-from stepreel.config import Settings, TrainSettings
+from stepreel.config import Settings
 from stepreel.dataset import Batch, Lesson, gather
 from stepreel.encoder import Encoder
 from stepreel.errors import StepreelError
 from stepreel.failpoints import failpoint
 from stepreel.loss import bmc2_loss, cue_weight_matrix, time_weights
-from stepreel.sampling import count_chunks, draw_batches, sample_chunks
+from stepreel.sampling import count_chunks, draw_batches, learning_rate, sample_chunks
 from stepreel.scratch import Scratch
 from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
@@ -43,6 +43,7 @@ class Trained:
 
     encoder: Encoder
     losses: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     scratch: Scratch = field(default_factory=Scratch, repr=False)
 
 
@@ -56,11 +57,12 @@ def train_encoder(
     settings: Settings,
     *,
     entry: Entry | None = None,
+    device: torch.device | None = None,
     progress: Progress = no_progress,
 ) -> Trained:
     """Train an encoder on `lessons`; with an `entry`, re-use or resume what is stored there."""
     cue_widths = {cue: int(x.shape[-1]) for cue, x in lessons[0].inputs.items()}
-    trained = Trained(build_encoder(cue_widths, settings))
+    trained = Trained(build_encoder(cue_widths, settings).to(device or torch.device("cpu")))
     optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
     if entry is not None and _load(entry, trained, optimiser) == "finished":
         return trained
@@ -69,7 +71,9 @@ def train_encoder(
     while len(trained.losses) < epochs and not (
         settings.train.stop_when_settled and has_settled(trained.losses)
     ):
+        began = time.monotonic()
         trained.losses.append(_train_epoch(lessons, trained, optimiser, settings))
+        trained.seconds.append(time.monotonic() - began)
         progress("learning", len(trained.losses), epochs)
         if entry is not None and time.monotonic() - saved_at > pause:
             _save(entry, trained, optimiser, "under way")
@@ -92,17 +96,6 @@ def has_settled(losses: Sequence[float]) -> bool:
     recent = float(np.mean(losses[-SETTLE_EPOCHS:]))
     size = max(abs(earlier), SMALL_LOSS * abs(losses[0]))
     return earlier - recent <= SETTLE_SHARE * size
-
-
-def learning_rate(epoch: int, settings: TrainSettings) -> float:
-    """Return the learning rate of an epoch, counted from 0.
-
-    >>> settings = TrainSettings(learning_rate=1.0, drop_after_epochs=(400,))
-    >>> learning_rate(399, settings), learning_rate(400, settings)
-    (1.0, 0.1)
-    """
-    drops = sum(epoch >= after for after in settings.drop_after_epochs)
-    return settings.learning_rate * 0.1**drops
 
 
 def _train_epoch(
@@ -170,10 +163,11 @@ def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: Scratch | None = No
 
 def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: str) -> None:
     """Store weights, optimiser moments and losses as one file, never half of it."""
-    arrays = {f"encoder.{k}": v.numpy() for k, v in trained.encoder.state_dict().items()}
+    arrays = {f"encoder.{k}": v.cpu().numpy() for k, v in trained.encoder.state_dict().items()}
     for number, moments in optimiser.state_dict()["state"].items():
-        arrays |= {f"adam.{number}.{k}": v.numpy() for k, v in moments.items()}
+        arrays |= {f"adam.{number}.{k}": v.cpu().numpy() for k, v in moments.items()}
     arrays["losses"] = np.array(trained.losses)
+    arrays["seconds"] = np.array(trained.seconds)
     arrays["state"] = np.frombuffer(json.dumps(state).encode(), np.uint8)
     entry.write(arrays)
 
@@ -186,6 +180,7 @@ def _load(entry: Entry, trained: Trained, optimiser: torch.optim.Adam) -> str:
     weights = {k: torch.from_numpy(arrays[f"encoder.{k}"]) for k in trained.encoder.state_dict()}
     trained.encoder.load_state_dict(weights)
     trained.losses.extend(float(loss) for loss in arrays["losses"])
+    trained.seconds.extend(float(seconds) for seconds in arrays["seconds"])
     moments: dict[int, dict[str, Tensor]] = {}
     for name, array in arrays.items():
         if name.startswith("adam."):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,29 @@ class FeatureTrack:
         extent = f"{self.times[0]:.1f}-{self.times[-1]:.1f} s" if len(self) else "empty"
         shape = f"{len(self)} x {self.width}"
         return f"FeatureTrack({self.recording!r}, {self.cue!r}, {shape}, {extent})"
+
+
+class TrackedRecording(Protocol):
+    """A recording whose tracks are there, whether watched here or brought by the user.
+
+    track_settings  per cue, how its features were made; a model knows only such features
+    """
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the content."""
+
+    @property
+    def tracks(self) -> dict[str, FeatureTrack]:
+        """One per cue, all with the same times; the first cue is the main one."""
+
+    @property
+    def track_settings(self) -> dict[str, object]:
+        """See the class."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ import typer
 from typer.core import TyperCommand
 
 from stepreel.cli.demo import demo
+from stepreel.cli.embed import embed
 from stepreel.cli.info import info
 from stepreel.cli.run import run
 from stepreel.cli.schema import schema
+from stepreel.cli.train import train
 from stepreel.version import __version__
 
 
@@ -39,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, demo, info, schema):
+for command in (run, train, embed, demo, info, schema):
     app.command(cls=_HelpfulCommand)(command)
 
 

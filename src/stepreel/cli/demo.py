@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepreel.cli.run import Cache, Quiet, clock, find, resolve_settings, summary
+from stepreel.cli.options import Cache, Quiet, resolve_settings
+from stepreel.cli.run import clock, find, summary
 from stepreel.cli.terminal import NOTHING_DONE, clear_errors, progress_bar, say, warn
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def demo(
 
         check_writable(output)
         sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
-        settings = resolve_settings("quick", [], seed=seed)
+        settings = resolve_settings("quick", {"train.seed": seed})
         result = find([sample.video], output, settings, cache=cache, quiet=quiet)
         for reason in result.failures.values():
             warn(f"stepreel: {reason}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import version
 
-from stepreel.cli.run import Cache
+from stepreel.cli.options import Cache
 from stepreel.cli.terminal import clear_errors, say
 
 PACKAGES = ("av", "numpy", "onnxruntime", "opencv-python-headless", "scikit-learn", "torch")

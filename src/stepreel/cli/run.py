@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepreel.cli.options import (
+    Assignments,
+    Cache,
+    Clusters,
+    DeviceName,
+    EmbedCues,
+    Preset,
+    Quiet,
+    Seed,
+    checked_device,
+    named_once,
+    named_overrides,
+    open_store,
+    resolve_settings,
+    settings_of_model,
+)
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
     clear_errors,
     progress_bar,
-    refuse,
     say,
     warn,
 )
 
 if TYPE_CHECKING:
     from stepreel.config import Settings
+    from stepreel.machine import Device
+    from stepreel.model import TaskModel
     from stepreel.pipeline import TaskResult
     from stepreel.storyboard import Storyboard
-
-Cache = Annotated[
-    Path | None,
-    typer.Option(help="Where features and models are kept (see `stepreel info`)."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
 def run(
@@ -41,30 +51,47 @@ def run(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the storyboards.")
     ] = Path("out"),
-    clusters: Annotated[
-        int | None, typer.Option("--clusters", "-k", help="Kinds of steps to look for [7].")
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A trained model, or the output folder of an earlier run: no learning."),
     ] = None,
+    clusters: Clusters = None,
     top: Annotated[
         int | None,
         typer.Option(help="Show so many steps, the clearest [all of 1 s or more, at most 20]."),
     ] = None,
-    preset: Annotated[str, typer.Option(help="Named settings to start from.")] = "quick",
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting: train.epochs=50."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random [0].")] = None,
+    preset: Preset = None,
+    assignments: Assignments = None,
+    embed_cues: EmbedCues = None,
+    seed: Seed = None,
+    device: DeviceName = "auto",
     cache: Cache = None,
     quiet: Quiet = False,
 ) -> None:
     """Find the key steps of one or several recordings of a task.
 
     Several recordings are learned and clustered together: the same step gets the same colour
-    in each storyboard. A second run re-uses everything that did not change.
+    in each storyboard. A second run re-uses everything that did not change. What was learned is
+    kept in the output folder too: with --model, the same steps are found in later takes.
     """
     with clear_errors():
-        settings = resolve_settings(preset, assignments or [], clusters, top, seed)
-        result = find(recordings, output, settings, cache=cache, quiet=quiet)
+        overrides = named_overrides(
+            assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
+        )
+        trained = None
+        if model is None:
+            settings = resolve_settings(preset, overrides)
+        else:
+            trained, settings = settings_of_model(model, preset, overrides)
+        result = find(
+            recordings,
+            output,
+            settings,
+            model=trained,
+            device=checked_device(device),
+            cache=cache,
+            quiet=quiet,
+        )
         report_result(result, output)
         if not result.boards:
             raise typer.Exit(NOTHING_DONE)
@@ -72,44 +99,27 @@ def run(
             raise typer.Exit(SOME_FAILED)
 
 
-def resolve_settings(
-    preset: str,
-    assignments: list[str],
-    clusters: int | None = None,
-    top: int | None = None,
-    seed: int | None = None,
-) -> Settings:
-    """Put options on top of `--set` on top of the preset, or explain what is wrong with them."""
-    from stepreel.config import check_cue_choices, load_settings, parse_assignments
-    from stepreel.cues import check_cue_names
-
-    named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
-    options = {name: value for name, value in named.items() if value is not None}
-    try:
-        settings = load_settings(preset, {**parse_assignments(assignments), **options})
-        check_cue_names(settings.extract.cues)
-        check_cue_choices(settings, settings.extract.cues)
-    except ValueError as problem:
-        raise refuse(str(problem)) from None
-    return settings
-
-
 def find(
-    recordings: list[Path], output: Path, settings: Settings, *, cache: Path | None, quiet: bool
+    recordings: list[Path],
+    output: Path,
+    settings: Settings,
+    *,
+    model: TaskModel | None = None,
+    device: Device = "auto",
+    cache: Path | None,
+    quiet: bool,
 ) -> TaskResult:
     """Run the pipeline with a progress bar."""
     from stepreel.folders import check_writable
-    from stepreel.machine import cache_folder
     from stepreel.pipeline import run_task
-    from stepreel.store import Store
 
     check_writable(output)
-    store = Store(cache if cache is not None else cache_folder())
-    unique: dict[str, Path] = {}
-    for path in recordings:
-        unique.setdefault(os.path.realpath(path), path)
+    paths = named_once(recordings)
+    store = open_store(cache)
     with progress_bar(quiet=quiet) as progress:
-        return run_task(list(unique.values()), settings, store, output=output, progress=progress)
+        return run_task(
+            paths, settings, store, output=output, model=model, device=device, progress=progress
+        )
 
 
 def report_result(result: TaskResult, output: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from stepreel.files import write_text
+from stepreel.files import explained, write_text
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.page import (
     environment,
@@ -19,7 +19,6 @@ from stepreel.report.page import (
 )
 from stepreel.report.palette import Kind
 from stepreel.report.timeline import Timeline, lay_out
-from stepreel.report.write import explained
 from stepreel.storyboard import Storyboard
 
 _MOST_PICTURES = 5

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from stepreel.errors import OutputError
-from stepreel.files import write_bytes, write_text
+from stepreel.files import explained, write_bytes, write_text
 from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS
 from stepreel.report.page import render_page
@@ -60,32 +56,3 @@ def _remove_stale_pictures(board: Storyboard, folder: Path) -> None:
     for path in sorted((folder / "pictures").glob("step-[0-9]*.jpg")):
         if path not in current:
             path.unlink()
-
-
-@contextlib.contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn an `OSError` while writing into `folder` into an `OutputError` that says what to do."""
-    try:
-        yield
-    except OSError as problem:
-        raise OutputError(f"{folder}: {_explain(problem, folder)}") from problem
-
-
-def _explain(problem: OSError, folder: Path) -> str:
-    match problem.errno:
-        case errno.ENOSPC | errno.EDQUOT:
-            return f"no room left on the disk{_free_space(folder)}; free some and run again"
-        case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "may not be written to; change its permissions or choose another folder"
-        case errno.EEXIST | errno.ENOTDIR | errno.EISDIR:
-            at = problem.filename2 or problem.filename or folder
-            return f"{at} is in the way; move it or choose another folder"
-        case _:
-            return f"cannot be written ({problem.strerror or problem}); try another folder"
-
-
-def _free_space(folder: Path) -> str:
-    for place in (folder, *folder.absolute().parents):
-        with contextlib.suppress(OSError):
-            return f" ({shutil.disk_usage(place).free / 1e6:.1f} MB free)"
-    return ""

@@ -1,0 +1,134 @@
+"""`stepreel embed`: recordings and a trained model in, one embedding per recording out."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepreel.cli.options import (
+    Cache,
+    DeviceName,
+    EmbedCues,
+    Fps,
+    Quiet,
+    Times,
+    checked_device,
+    open_store,
+    settings_of_model,
+)
+from stepreel.cli.sources import read_feature_files, sort_sources, watch_videos
+from stepreel.cli.terminal import NOTHING_DONE, SOME_FAILED, clear_errors, progress_bar, refuse, say
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stepreel.types import FeatureTrack, Floats, TrackedRecording
+
+
+def embed(
+    recordings: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Videos or feature files, as the model was trained on.", readable=False
+        ),
+    ],
+    model: Annotated[
+        Path, typer.Option(help="A trained model, or the output folder of `stepreel run`.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the embeddings.")
+    ] = Path("embeddings"),
+    fps: Fps = None,
+    times: Times = None,
+    embed_cues: EmbedCues = None,
+    device: DeviceName = "auto",
+    cache: Cache = None,
+    quiet: Quiet = False,
+) -> None:
+    """Embed recordings with a trained model; nothing is learned.
+
+    Each becomes a .npz file: `times` (T,) in seconds, `embedding` (T, D), `valid` (T,), and
+    `cluster` (T,) with the `distance` (T,) to its centre: the model's kinds of steps.
+    """
+    with clear_errors():
+        from stepreel.config import pick_cues
+        from stepreel.folders import check_writable
+        from stepreel.model import read_model
+
+        where, trained = checked_device(device), read_model(model)
+        known = list(trained.card.cues)
+        try:
+            asked = _cue_names(embed_cues, known) if embed_cues else None
+        except ValueError as problem:
+            raise refuse(str(problem)) from None
+        check_writable(output)
+        sources = sort_sources(recordings)
+        found: Mapping[Path, TrackedRecording]
+        with progress_bar(quiet=quiet) as progress:
+            if sources.are_features:
+                found = read_feature_files(
+                    sources.paths, cues=known, fps=fps, times=times, model=trained
+                )
+            else:
+                _, settings = settings_of_model(model, None, {})
+                found = watch_videos(
+                    sources.paths, settings, open_store(cache), model=trained, progress=progress
+                )
+            if not found:
+                raise typer.Exit(NOTHING_DONE)
+
+            from stepreel.embed import embed_with_model
+            from stepreel.folders import name_files
+
+            usual = pick_cues(trained.settings.embed.cues, known, setting="embed.cues")
+            centres = trained.centres if asked in (None, usual) else None
+            if centres is None:
+                say("note: no clusters are written; the model knows them for " + ", ".join(usual))
+            files = name_files(list(found), output, ".npz")
+            for number, (path, recording) in enumerate(found.items()):
+                (track,) = embed_with_model(trained, [recording], cues=asked, device=where)
+                _write(files[path], track, recording, centres)
+                progress("embedding", number + 1, len(found))
+                say(f"{path.name}: {len(track)} moments x {track.width}, {files[path]}")
+        if len(found) < len(sources.paths):
+            raise typer.Exit(SOME_FAILED)
+
+
+def _write(
+    path: Path, track: FeatureTrack, recording: TrackedRecording, centres: Floats | None
+) -> None:
+    """Write an embedding on the recording's own clock, and the cluster of every moment."""
+    import numpy as np
+
+    from stepreel.cluster import assign_to_centres
+    from stepreel.feature_files import FeatureRecording
+    from stepreel.files import explained, write_bytes
+
+    start = recording.start_seconds if isinstance(recording, FeatureRecording) else 0.0
+    arrays: dict[str, NDArray[Any]] = {
+        "times": track.times + start,
+        "embedding": track.features,
+        "valid": track.valid,
+    }
+    if centres is not None:
+        clustering = assign_to_centres(track, centres)
+        arrays |= {"cluster": clustering.labels, "distance": clustering.distances}
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    with explained(path.parent):
+        write_bytes(path, content.getvalue())
+
+
+def _cue_names(text: str, known: list[str]) -> list[str]:
+    from stepreel.config import parse_assignments, pick_cues
+
+    chosen = parse_assignments([f"embed.cues={text}"])["embed.cues"]
+    return pick_cues(
+        tuple(chosen) if isinstance(chosen, list) else chosen,  # type: ignore[arg-type]
+        known,
+        setting="--embed-cues",
+    )

@@ -1,0 +1,217 @@
+"""Features that people bring: `.npy`, `.npz`, `.h5` and `.safetensors` files become tracks.
+
+A file is one recording. Every two-dimensional array in it is a cue (T, D); an array called `times`
+holds seconds, and `<cue>_valid` says where a cue knows anything. A `.npy` file holds one cue, named
+by whoever opens it. Nothing that could run code is read: pickles are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, is_zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.errors import RecordingError
+from stepreel.types import FeatureTrack, Mask, Seconds, TrackedRecording, readable
+
+Arrays = dict[str, NDArray[Any]]
+PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
+TIMES = "times"
+LONE_CUE = "features"
+
+
+@dataclass(frozen=True)
+class FeatureRecording:
+    """One recording known by its features alone."""
+
+    name: str
+    fingerprint: str
+    tracks: dict[str, FeatureTrack]
+    start_seconds: float  # of its first moment on the file's own clock; tracks begin at 0
+
+    @property
+    def track_settings(self) -> dict[str, object]:
+        """Say of every cue that nobody here knows how it was made."""
+        return {cue: {"from": "file"} for cue in self.tracks}
+
+
+def read_features(
+    path: Path, *, cues: Sequence[str] = (), fps: float | None = None, times: Path | None = None
+) -> FeatureRecording:
+    """Read a recording's tracks; `cues` picks and orders them, the first being the main one.
+
+    Times come from the file's own `times`, else from `times`, else from `fps`.
+    """
+    arrays = _read(path)
+    seconds = _clock(path, arrays, fps, times)
+    clock = seconds - seconds[0]
+    tracks = {
+        cue: _track(path, cue, arrays[cue], clock, arrays.get(f"{cue}_valid"))
+        for cue in _choose(path, arrays, cues)
+    }
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
+    content.update(clock.tobytes())
+    return FeatureRecording(readable(path.stem), content.hexdigest(), tracks, float(seconds[0]))
+
+
+def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:
+    """Raise RecordingError unless two recordings of a task have the same cues and widths."""
+    expected, there = (
+        ", ".join(f"{cue} ({track.width})" for cue, track in one.tracks.items())
+        for one in (first, recording)
+    )
+    if expected != there:
+        raise RecordingError(
+            f"{recording.name}: has the cues {there}, but {first.name} has {expected}; "
+            "all recordings of a task need the same (--cues picks some)"
+        )
+
+
+def holds_features(path: Path) -> bool:
+    """Tell by its name whether a file holds features."""
+    return path.suffix.lower() in READERS
+
+
+def _read(path: Path) -> Arrays:
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
+        advice = "; pickles can run code and are never read" if suffix in PICKLES else ""
+        raise RecordingError(
+            f"{readable(path.name)}: features are read from {', '.join(READERS)}, "
+            f"not {suffix or 'a file without such an ending'}{advice}"
+        )
+    try:
+        return READERS[suffix](path)
+    except FileNotFoundError:
+        raise RecordingError(f"{readable(path.name)}: does not exist") from None
+    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile) as problem:
+        pickled = "allow_pickle" in str(problem)
+        why = "it holds pickled objects, which can run code and are refused" if pickled else problem
+        raise RecordingError(
+            f"{readable(path.name)}: cannot be read as {suffix} ({why})"
+        ) from problem
+
+
+def _read_npy(path: Path) -> Arrays:
+    with path.open("rb") as file:
+        if file.read(6) != b"\x93NUMPY":
+            raise ValueError("it is something else; pickles, which can run code, are refused")
+    return {LONE_CUE: np.load(path, allow_pickle=False)}
+
+
+def _read_npz(path: Path) -> Arrays:
+    if path.exists() and not is_zipfile(path):
+        raise ValueError("it is something else; pickles, which can run code, are refused")
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _read_safetensors(path: Path) -> Arrays:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays: Arrays = load_file(path)
+    except SafetensorError as problem:
+        raise ValueError(str(problem)) from problem
+    return arrays
+
+
+def _read_h5(path: Path) -> Arrays:
+    import h5py
+
+    arrays: Arrays = {}
+
+    def take(name: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiub":
+            arrays[name] = item[()]
+
+    with h5py.File(path, "r") as file:
+        file.visititems(take)
+    return arrays
+
+
+READERS: Mapping[str, Callable[[Path], Arrays]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".safetensors": _read_safetensors,
+    ".h5": _read_h5,
+    ".hdf5": _read_h5,
+}
+
+
+def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
+    known = [
+        name
+        for name, x in arrays.items()
+        if x.ndim == 2 and x.dtype.kind in "fiub" and not name.endswith("_valid") and name != TIMES
+    ]
+    if missing := [cue for cue in cues if cue not in known]:
+        raise RecordingError(
+            f"{readable(path.name)}: no cue {missing[0]!r}; "
+            f"(T, D) arrays in it: {', '.join(known) or 'none'}"
+        )
+    if not known:
+        raise RecordingError(
+            f"{readable(path.name)}: holds no two-dimensional array (T, D) of features"
+        )
+    return list(cues or known)
+
+
+def _clock(path: Path, arrays: Arrays, fps: float | None, times: Path | None) -> Seconds:
+    """Return one time in seconds per row."""
+    lengths = [len(x) for name, x in arrays.items() if x.ndim == 2]
+    clock = arrays.get(TIMES)
+    if clock is None and times is not None:
+        clock = _times_of(path, times)
+    if clock is None and fps is not None:
+        clock = np.arange(max(lengths, default=0)) / fps
+    if clock is None:
+        raise RecordingError(
+            f"{readable(path.name)}: has no `times`; give --times FILE or --fps NUMBER"
+        )
+    seconds = np.asarray(clock, np.float64).ravel()
+    if len(seconds) == 0:
+        raise RecordingError(f"{readable(path.name)}: holds no moment")
+    if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
+        raise RecordingError(f"{readable(path.name)}: times must be finite seconds that increase")
+    return seconds
+
+
+def _times_of(path: Path, times: Path) -> NDArray[Any]:
+    """Read times from a file, or from the file in a folder that is named like the recording."""
+    if times.is_dir():
+        named = [times / f"{path.stem}{suffix}" for suffix in READERS]
+        there = [file for file in named if file.exists()]
+        if not there:
+            raise RecordingError(
+                f"{readable(path.name)}: no times for it in {times} ({path.stem}.npy, …)"
+            )
+        times = there[0]
+    arrays = _read(times)
+    return arrays[TIMES] if TIMES in arrays else next(iter(arrays.values()))
+
+
+def _track(
+    path: Path, cue: str, features: NDArray[Any], times: Seconds, valid: NDArray[Any] | None
+) -> FeatureTrack:
+    if len(features) != len(times):
+        raise RecordingError(
+            f"{readable(path.name)}: {cue} has {len(features)} rows, "
+            f"but there are {len(times)} times"
+        )
+    with np.errstate(over="ignore"):  # too large for single precision: invalid, below
+        values = np.asarray(features, np.float32)
+    known: Mask = np.asarray(np.isfinite(values).all(axis=1))
+    if valid is not None:
+        known &= np.asarray(valid, bool).ravel()
+    if not known.any():
+        raise RecordingError(f"{readable(path.name)}: {cue} holds no row without NaN or infinity")
+    return FeatureTrack(readable(path.stem), cue, times, np.where(known[:, None], values, 0), known)

@@ -1,0 +1,70 @@
+"""Recordings of one task → embeddings and clusters, learned together or known from a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stepreel.cluster import assign_recordings, fit_centres
+from stepreel.config import Settings
+from stepreel.learning import learn_embeddings
+from stepreel.machine import Device
+from stepreel.model import TaskModel
+from stepreel.pauses import find_pauses
+from stepreel.store import Store
+from stepreel.types import (
+    Clustering,
+    FeatureTrack,
+    Floats,
+    Mask,
+    Progress,
+    TrackedRecording,
+    no_progress,
+)
+
+
+@dataclass(frozen=True)
+class LearnedTask:
+    """What is known of a task's recordings before anything is shown.
+
+    centres  (K, D) of the clusters, which all recordings share
+    """
+
+    embeddings: list[FeatureTrack]
+    clusterings: list[Clustering]
+    centres: Floats
+
+
+def learn_task(
+    recordings: Sequence[TrackedRecording],
+    settings: Settings,
+    store: Store,
+    *,
+    model: TaskModel | None = None,
+    device: Device = "auto",
+    progress: Progress = no_progress,
+) -> LearnedTask:
+    """Embed and cluster recordings; where steps turn out to be parted by pauses, without those."""
+    if model is None:
+        embeddings = learn_embeddings(recordings, settings, store, device=device, progress=progress)
+    else:
+        from stepreel.embed import embed_with_model
+
+        embeddings = embed_with_model(model, recordings, device=device)
+
+    def cluster(pauses: Sequence[Mask] | None = None) -> LearnedTask:
+        n_clusters, seed = settings.key_steps.n_clusters, settings.train.seed
+        centres = (
+            fit_centres(embeddings, n_clusters, seed=seed, pauses=pauses)
+            if model is None
+            else model.centres
+        )
+        clusterings = assign_recordings(embeddings, centres, pauses=pauses)
+        return LearnedTask(embeddings, clusterings, centres)
+
+    learned = cluster()
+    if settings.key_steps.leave_out_pauses:
+        pauses = find_pauses([one.tracks for one in recordings], learned.clusterings)
+        if any(mask.any() for mask in pauses):
+            return cluster(pauses)
+    return learned

@@ -1,0 +1,150 @@
+"""Train once, use it again: `train`, `embed` and `run --model` as users type them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from videos import busy_task, steady, write_video
+
+from cli.commands import FAST, stepreel
+
+BRIEF = ["--set", "train.epochs=3", "--set", "train.n_chunks=16"]
+
+
+@pytest.fixture(scope="module")
+def videos(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("videos")
+    write_video(folder / "take1.mp4", steady(180), busy_task(0))
+    write_video(folder / "new.mp4", steady(180), busy_task(0))
+    done = stepreel("run", folder / "take1.mp4", "-o", folder / "out", "-k", 3, *FAST)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("features")
+    for n in range(2):
+        rng = np.random.default_rng(n)
+        steps = np.arange(40) * 4 // 40
+        hands = np.eye(4)[steps] + 0.1 * rng.normal(size=(40, 4))
+        np.savez(
+            folder / f"take{n}.npz", times=10 + np.arange(40) / 4, hands=hands, gaze=hands[:, :2]
+        )
+    done = stepreel("train", *sorted(folder.glob("*.npz")), "-o", folder / "task", "-k", 4, *BRIEF)
+    assert done.returncode == 0, done.stderr
+    assert "cues: hands (4), gaze (2)" in done.stdout
+    assert "(4 kinds of steps)" in done.stdout
+    return folder
+
+
+def refused(done, status, *words):
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def steps_of(folder):
+    board = json.loads((folder / "storyboard.json").read_text())
+    return [(s["start"], s["end"], s["cluster"]) for s in board["steps"]]
+
+
+def test_run_leaves_a_model_with_which_a_new_take_gets_the_same_steps(videos, tmp_path):
+    done = stepreel("run", videos / "new.mp4", "--model", videos / "out", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert steps_of(tmp_path / "new") == steps_of(videos / "out" / "take1")  # the same pictures
+    assert not (tmp_path / "model").exists()
+
+
+def test_only_what_comes_after_the_embedding_can_be_set_with_a_model(videos, tmp_path):
+    command = ["run", videos / "new.mp4", "--model", videos / "out" / "model", "-o", tmp_path]
+    done = stepreel(*command, "--top", 1)
+    assert done.returncode == 0, done.stderr
+    assert len(steps_of(tmp_path / "new")) == 1
+    refused(stepreel(*command, "-k", 5), 2, "the model knows 3 kinds of steps, not 5")
+    refused(stepreel(*command, *FAST), 2, "train.epochs cannot be changed with a trained model")
+    refused(stepreel(*command, "--preset", "meccano"), 2, "--preset cannot be changed")
+    refused(stepreel(*command, "--embed-cues", "all"), 2, "embed.cues cannot be changed")
+
+
+def test_a_model_of_features_is_no_use_for_videos_and_the_other_way_round(
+    videos, features, tmp_path
+):
+    done = stepreel("run", videos / "new.mp4", "--model", features / "task", "-o", tmp_path)
+    refused(done, 2, "trained on feature files with the cues hands, gaze")
+    done = stepreel("embed", features / "take0.npz", "--model", videos / "out", "-o", tmp_path)
+    refused(done, 2, "take0.npz: no cue 'motion'; (T, D) arrays in it: hands, gaze")
+    refused(stepreel("run", features / "take0.npz", "-o", tmp_path), 2, "take0.npz: holds features")
+
+
+def test_embeddings_of_features_are_on_their_own_clock(features, tmp_path):
+    takes = sorted(features.glob("*.npz"))
+    done = stepreel("embed", *takes, "--model", features / "task", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = np.load(tmp_path / "take1.npz", allow_pickle=False)
+    assert found["times"][0] == 10.0
+    assert found["embedding"].shape == (40, 256)
+    assert found["cluster"].shape == found["distance"].shape == found["valid"].shape == (40,)
+    np.testing.assert_allclose(np.linalg.norm(found["embedding"], axis=1), 1, rtol=1e-5)
+
+
+def test_other_cues_can_be_embedded_but_have_no_clusters(features, tmp_path):
+    command = ["embed", features / "take0.npz", "--model", features / "task", "-o", tmp_path]
+    done = stepreel(*command, "--embed-cues", "gaze")
+    assert done.returncode == 0, done.stderr
+    assert "no clusters are written" in done.stdout
+    assert sorted(np.load(tmp_path / "take0.npz")) == ["embedding", "times", "valid"]
+    refused(stepreel(*command, "--embed-cues", "nose"), 2, "known here: all, main, hands, gaze")
+
+
+def test_a_video_can_be_trained_on_and_embedded(videos, tmp_path):
+    done = stepreel("train", videos / "take1.mp4", "-o", tmp_path / "task", "-k", 3, *FAST)
+    assert done.returncode == 0, done.stderr
+    done = stepreel("embed", videos / "new.mp4", "--model", tmp_path / "task", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "new.npz")["embedding"].shape == (24, 128)
+
+
+def test_files_that_do_not_fit_are_named_and_the_rest_is_trained_on(features, tmp_path):
+    np.savez(tmp_path / "narrow.npz", times=np.arange(9.0), hands=np.ones((9, 3)), gaze=np.eye(9))
+    (tmp_path / "a.pkl").write_bytes(b"x")
+    good = features / "take0.npz"
+    bad = [tmp_path / "narrow.npz", tmp_path / "a.pkl", tmp_path / "absent.npz"]
+    done = stepreel("train", good, *bad, "-o", tmp_path / "task", "-k", 2, *BRIEF)
+    refused(
+        done,
+        1,
+        "narrow: has the cues hands (3), gaze (9), but take0 has hands (4), gaze (2)",
+        "a.pkl: features are read from .npy",
+        "absent.npz: does not exist",
+    )
+    assert json.loads((tmp_path / "task" / "model.json").read_text())["recordings"] == ["take0"]
+    refused(stepreel("train", *bad[1:], "-o", tmp_path / "no"), 2, "never read")
+    assert not (tmp_path / "no").exists()
+
+
+def test_wrong_options_are_refused_with_the_way_out(videos, features, tmp_path):
+    good, video = features / "take0.npz", videos / "take1.mp4"
+    out = ["-o", tmp_path / "task"]
+    refused(stepreel("train", good, video, *out), 2, "from videos or from feature files")
+    refused(stepreel("train", video, "--cues", "motion", *out), 2, "--set extract.cues=")
+    refused(stepreel("train", good, "--cues", "nose", *out), 2, "no cue 'nose'")
+    refused(stepreel("train", good, "--device", "tpu", *out), 2, "known: auto, cpu, cuda, mps")
+    refused(stepreel("train", good, "--set", "loss.bootstrap_on=nose", *out), 2, "hands, gaze")
+    refused(stepreel("train", good, "--preset", "ikae", *out), 2, "known: ", "ikea")
+    refused(stepreel("embed", good, "--model", tmp_path / "none", *out), 2, "no model here")
+    np.save(tmp_path / "a.npy", np.eye(9))
+    refused(stepreel("train", tmp_path / "a.npy", *out), 2, "give --times FILE or --fps NUMBER")
+    assert not (tmp_path / "task").exists()
+
+
+def test_training_twice_re_uses_what_is_stored(features, tmp_path):
+    command = ["train", features / "take0.npz", *BRIEF, "-k", 2]
+    for name in ("a", "b"):
+        done = stepreel(*command, "-o", tmp_path / name, cache=tmp_path / "cache")
+        assert done.returncode == 0, done.stderr
+    for file in ("model.safetensors", "metrics.jsonl", "loss.png", "model.json"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from stepreel.errors import RecordingError
+from stepreel.feature_files import check_alike, holds_features, read_features
+
+GAZE = np.arange(12, dtype=np.float64).reshape(6, 2)
+HANDS = np.ones((6, 3), np.float32)
+TIMES = np.array([100.0, 100.5, 101.0, 101.5, 102.0, 103.0])
+
+
+def write(path, arrays):
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+    elif path.suffix == ".safetensors":
+        from safetensors.numpy import save_file
+
+        save_file(arrays, path)
+    else:
+        import h5py
+
+        with h5py.File(path, "w") as file:
+            for name, array in arrays.items():
+                file[name] = array
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".h5", ".hdf5", ".NPZ"])
+def test_every_two_dimensional_array_is_a_cue_on_the_files_own_clock(tmp_path, suffix):
+    path = write(tmp_path / f"take{suffix.lower()}", {"times": TIMES, "gaze": GAZE, "hands": HANDS})
+    path = path.rename(tmp_path / f"take{suffix}")
+    found = read_features(path)
+    assert found.name == "take"
+    assert {cue: track.width for cue, track in found.tracks.items()} == {"gaze": 2, "hands": 3}
+    assert found.start_seconds == 100.0
+    assert found.tracks["gaze"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
+    np.testing.assert_array_equal(found.tracks["gaze"].features, GAZE)
+
+
+def test_chosen_cues_come_in_the_order_asked_for(tmp_path):
+    path = write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE, "hands": HANDS})
+    assert list(read_features(path, cues=["hands", "gaze"]).tracks) == ["hands", "gaze"]
+    with pytest.raises(RecordingError, match=r"no cue 'nose'; \(T, D\) arrays in it: gaze, hands"):
+        read_features(path, cues=["nose"])
+
+
+def test_a_lone_array_needs_times_or_a_rate(tmp_path):
+    np.save(tmp_path / "a.npy", GAZE)
+    with pytest.raises(RecordingError, match="--times FILE or --fps"):
+        read_features(tmp_path / "a.npy")
+    by_rate = read_features(tmp_path / "a.npy", fps=2.0)
+    assert by_rate.tracks["features"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    np.save(tmp_path / "t.npy", TIMES)
+    assert read_features(tmp_path / "a.npy", times=tmp_path / "t.npy").start_seconds == 100.0
+    (tmp_path / "clock").mkdir()
+    np.save(tmp_path / "clock" / "a.npy", TIMES)
+    assert read_features(tmp_path / "a.npy", times=tmp_path / "clock").start_seconds == 100.0
+    (tmp_path / "clock" / "a.npy").unlink()
+    with pytest.raises(RecordingError, match="no times for it"):
+        read_features(tmp_path / "a.npy", times=tmp_path / "clock")
+
+
+def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
+    gaze = GAZE.copy()
+    gaze[1, 0], gaze[2, 1] = np.nan, np.inf
+    known = np.array([True, True, True, True, False, True])
+    path = write(tmp_path / "a.npz", {"times": TIMES, "gaze": gaze, "gaze_valid": known})
+    (track,) = read_features(path).tracks.values()
+    assert track.valid.tolist() == [True, False, False, True, False, True]
+    assert np.isfinite(track.features).all()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"times": TIMES[::-1].copy(), "gaze": GAZE}, "seconds that increase"),
+        ({"times": TIMES[:4], "gaze": GAZE}, "gaze has 6 rows, but there are 4 times"),
+        ({"times": TIMES, "gaze": GAZE * np.nan}, "gaze holds no row without NaN"),
+        ({"times": TIMES}, "holds no two-dimensional array"),
+        ({"times": TIMES[:0], "gaze": GAZE[:0]}, "holds no moment"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path, arrays, message):
+    with pytest.raises(RecordingError, match=message):
+        read_features(write(tmp_path / "a.npz", arrays))
+
+
+class Bomb:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('code from a file ran')",))
+
+
+def test_nothing_that_could_run_code_is_read(tmp_path):
+    for name in ("a.pkl", "a.npy", "a.npz"):
+        (tmp_path / name).write_bytes(pickle.dumps(Bomb()))
+        with pytest.raises(RecordingError, match=r"pickles"):
+            read_features(tmp_path / name)
+    np.save(tmp_path / "b.npy", np.array([[Bomb()]], dtype=object), allow_pickle=True)
+    np.savez(tmp_path / "b.npz", times=TIMES, a=np.array([[Bomb()]], dtype=object))
+    for name in ("b.npy", "b.npz"):
+        with pytest.raises(RecordingError, match="pickled objects"):
+            read_features(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.safetensors", "a.h5"])
+def test_damaged_and_missing_files_are_named(tmp_path, name):
+    with pytest.raises(RecordingError, match=f"{name}: does not exist"):
+        read_features(tmp_path / name, fps=1.0)
+    (tmp_path / name).write_bytes(b"\x93NUMPY but no more, PK\x03\x04")
+    with pytest.raises(RecordingError, match=f"{name}: cannot be read"):
+        read_features(tmp_path / name, fps=1.0)
+
+
+def test_recordings_of_a_task_need_the_same_cues_and_widths(tmp_path):
+    one = read_features(write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE}))
+    other = read_features(write(tmp_path / "b.npz", {"times": TIMES, "gaze": GAZE[:, :1]}))
+    check_alike(one, one)
+    with pytest.raises(RecordingError, match=r"b: has the cues gaze \(1\), but a has gaze \(2\)"):
+        check_alike(other, one)
+
+
+def test_another_clock_is_another_recording(tmp_path):
+    np.save(tmp_path / "a.npy", GAZE)
+    prints = {read_features(tmp_path / "a.npy", fps=fps).fingerprint for fps in (1.0, 2.0, 2.0)}
+    assert len(prints) == 2
+
+
+def test_feature_files_are_told_by_their_ending(tmp_path):
+    assert holds_features(tmp_path / "a.NPZ")
+    assert not holds_features(tmp_path / "a.mp4")
