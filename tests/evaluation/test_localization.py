@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepreel.evaluation.baselines import equal_split
-from stepreel.evaluation.localization import score_strict
+from stepreel.evaluation.localization import score_egoprocel, score_strict
 
 
 def test_a_perfect_prediction_scores_a_hundred():
@@ -21,6 +21,26 @@ def test_unmatched_steps_count_zero_and_background_costs_precision():
     # The one cluster (6 moments) meets one step (2 moments): F1 = 2*2/8, the other step 0.
     assert scores.f1 == pytest.approx(25.0)
     assert scores.ceiling == 50.0
+
+
+def test_egoprocel_counts_matched_pairs_alone_and_background_as_a_row():
+    truth = np.array([0, 0, 0, 1, 1, 2])
+    prediction = np.array([0, 0, 1, 1, 1, 1])
+    # Background meets cluster 0 (P 1, R 2/3, IoU 2/3), step 1 cluster 1 (P 2/4, R 1, IoU 2/4).
+    scores = score_egoprocel(truth, prediction, 2)
+    assert scores.precision == pytest.approx(75)
+    assert scores.recall == pytest.approx(100 * 5 / 6)
+    assert scores.f1 == pytest.approx(100 * 2 * 0.75 * (5 / 6) / (0.75 + 5 / 6))
+    assert scores.iou == pytest.approx(100 * (2 / 3 + 1 / 2) / 2)
+
+
+def test_egoprocel_matches_empty_clusters_with_zero_and_abstention_as_a_column():
+    truth = np.array([0, 0, 1, 1, 2, 2])
+    one = score_egoprocel(truth, np.zeros(6, int), 3)
+    # One pair with P 1/3, R 1, IoU 1/3; two empty clusters are matched too.
+    assert (one.precision, one.recall, one.iou) == pytest.approx((100 / 9, 100 / 3, 100 / 9))
+    assert score_egoprocel(truth, np.array([-1, -1, 0, 0, 1, 1]), 2).f1 == pytest.approx(100)
+    assert score_egoprocel(truth, truth, 3).f1 == pytest.approx(100)
 
 
 def test_an_empty_cluster_does_no_harm():
