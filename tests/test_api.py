@@ -64,6 +64,36 @@ def test_the_long_form_shows_every_room(video, tmp_path):
     assert len(found.segments) >= 1
 
 
+def test_what_was_learned_finds_the_same_steps_in_a_later_take(video, tmp_path):
+    board = find_key_steps(video, tmp_path / "out", clusters=3, **FAST)
+    later = find_key_steps(video, model=tmp_path / "out")
+    assert [(s.start, s.cluster) for s in later.steps] == [
+        (s.start, s.cluster) for s in board.steps
+    ]
+    with pytest.raises(ValueError, match="knows 3 kinds of steps, not 4"):
+        find_key_steps(video, model=tmp_path / "out", clusters=4)
+    with pytest.raises(stepreel.ModelError, match="no model here"):
+        find_key_steps(video, model=tmp_path / "nowhere")
+
+
+def test_features_of_your_own_become_embeddings_and_clusters(tmp_path):
+    import numpy as np
+
+    from stepreel.config import load_settings
+    from stepreel.feature_files import read_features
+    from stepreel.store import Store
+    from stepreel.task import learn_task
+
+    gaze = np.repeat(np.eye(4), 15, axis=0)  # four steps of fifteen moments
+    np.savez(tmp_path / "take.npz", times=np.arange(60) / 4, gaze=gaze)
+    take = read_features(tmp_path / "take.npz")
+    overrides = {"train.epochs": 20, "key_steps.n_clusters": 4, "train.n_chunks": 32}
+    task = learn_task([take], load_settings("quick", overrides), Store(tmp_path / "cache"))
+    assert task.embeddings[0].features.shape == (60, 128)
+    assert task.centres.shape == (4, 128)
+    assert len(set(task.clusterings[0].labels)) == 4
+
+
 def test_settings_can_be_changed_by_name(video):
     board = find_key_steps(video, clusters=2, top=1, seed=3, **FAST)
     assert len(board.steps) == 1

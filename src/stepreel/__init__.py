@@ -11,13 +11,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepreel.errors import OutputError, RecordingError, StepreelError, StoreError
+from stepreel.errors import ModelError, OutputError, RecordingError, StepreelError, StoreError
 from stepreel.version import __version__
 
 if TYPE_CHECKING:
     from stepreel.storyboard import Storyboard, read_storyboard
 
 __all__ = [
+    "ModelError",
     "OutputError",
     "RecordingError",
     "StepreelError",
@@ -44,8 +45,10 @@ def find_key_steps(
     *,
     clusters: int | None = None,
     top: int | None = None,
-    preset: str = "quick",
+    preset: str | None = None,
     seed: int | None = None,
+    model: Path | str | None = None,
+    device: str = "auto",
     cache: Path | str | None = None,
     **settings: object,
 ) -> Storyboard:
@@ -53,24 +56,38 @@ def find_key_steps(
 
     clusters  how many kinds of steps to look for (7)
     top       show only so many steps, the clearest ones
+    preset    named settings to start from (quick)
+    model     a trained model's folder: its steps are found again, nothing is learned
     settings  anything else, as in `train__epochs=20`
     """
-    from stepreel.config import load_settings
+    from stepreel.config import DEFAULT_PRESET, check_cue_choices, load_settings
     from stepreel.folders import check_writable
-    from stepreel.machine import cache_folder
+    from stepreel.machine import cache_folder, check_device
+    from stepreel.model import read_model, settings_for
     from stepreel.pipeline import run_task
     from stepreel.store import Store
 
     named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
     overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
     overrides |= {name.replace("__", ".", 1): value for name, value in settings.items()}
+    trained = None
+    if model is None:
+        resolved = load_settings(preset or DEFAULT_PRESET, overrides)
+        check_cue_choices(resolved, resolved.extract.cues)
+    else:
+        if preset is not None:
+            raise ValueError("a preset cannot be changed with a trained model; leave it out")
+        trained = read_model(model)
+        resolved = settings_for(trained, overrides)
     if output is not None:
         check_writable(Path(output))
     result = run_task(
         [Path(video)],
-        load_settings(preset, overrides),
+        resolved,
         Store(Path(cache) if cache is not None else cache_folder()),
         output=Path(output) if output is not None else None,
+        model=trained,
+        device=check_device(device),
     )
     for reason in result.failures.values():
         raise RecordingError(reason)

@@ -29,7 +29,7 @@ def info(cache: Cache = None) -> None:
         from stepreel.config import known_presets
         from stepreel.cues import CUES
         from stepreel.cues.appearance import WEIGHTS
-        from stepreel.machine import cache_folder, usable_cores
+        from stepreel.machine import cache_folder, pick_device, usable_cores
         from stepreel.store import Store
         from stepreel.version import __version__
 
@@ -41,7 +41,7 @@ def info(cache: Cache = None) -> None:
             "backbones": f"{WEIGHTS} (embedded), DIS optical flow (no weights)",
             "decoders": ", ".join(_decoders()),
             "presets": ", ".join(known_presets()),
-            "device": f"cpu ({platform.machine()})",
+            "device": f"{pick_device()} ({platform.machine()})",
             "cores": str(usable_cores()),
             "cache": f"{folder} ({Store(folder).size_bytes() / 1e6:.0f} MB; safe to delete)",
         }
