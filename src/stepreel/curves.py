@@ -10,13 +10,14 @@ def loss_curve(losses: Sequence[float]) -> bytes:
     """Draw the loss of every epoch; return a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     epochs = range(1, len(losses) + 1)
     axes.plot(epochs, losses, color="#2563a8", linewidth=1.5, marker="." if len(losses) < 3 else "")
-    axes.set(xlabel="epoch", ylabel="loss (mean over its steps)", title="Training")
-    axes.set_xlim(0, len(losses) + 1)
+    axes.set(xlabel="epoch", ylabel="loss (mean over its steps)", xlim=(0, len(losses) + 1))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     axes.annotate(f"{losses[-1]:.3f}", (len(losses), losses[-1]), ha="right", va="bottom")
