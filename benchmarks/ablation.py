@@ -4,15 +4,17 @@
         --clusters 7 --window-seconds 3 [--seeds 0 1 2] -o build/ablation
 
 Every file holds `times`, one (T, D) array per cue and `labels` (T,), 0 = background. Training sees
-no labels. The size is reduced (preset `paper`: 256 chunks, 100 epochs) unless `--set` says
+no labels. The size is reduced (preset `paper-small`: 256 chunks, 100 epochs) unless `--set` says
 otherwise. The cost is said first; what is done is kept, and the same command goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from ablation_tables import TABLES, Row
+from matplotlib.figure import Figure
 
 from stepreel.cli.terminal import progress_bar
 from stepreel.cluster import cluster_recordings
@@ -31,6 +34,7 @@ from stepreel.evaluation.baselines import equal_split
 from stepreel.evaluation.localization import LocalizationScores, score_egoprocel, score_strict
 from stepreel.feature_files import FeatureRecording, read_features
 from stepreel.files import write_bytes, write_text
+from stepreel.learning import METHOD_VERSION
 from stepreel.machine import usable_cores
 from stepreel.standardise import standardised
 from stepreel.store import Store, digest
@@ -75,24 +79,32 @@ def row_settings(row: Row, options: argparse.Namespace, cues: Sequence[str], see
         **parse_assignments(options.assignments),
         **row.set,
     }
-    return load_settings("paper", overrides)
+    return load_settings("paper-small", overrides)
+
+
+def training_key(row: Row, data: Data, settings: Settings) -> dict[str, object]:
+    """Describe all that a row's encoder depends on; rows that differ further on share it."""
+    return {
+        "method": METHOD_VERSION,
+        "recordings": [
+            data.recordings[n].fingerprint for n in chosen_recordings(row, data, settings)
+        ],
+        "settings": settings.model_dump(exclude={"key_steps", "embed"}),
+    }
+
+
+def chosen_recordings(row: Row, data: Data, settings: Settings) -> list[int]:
+    order = np.random.default_rng(settings.train.seed).permutation(len(data.recordings))
+    return sorted(order[: row.n_recordings].tolist())
 
 
 def run_row(row: Row, data: Data, settings: Settings, store: Store) -> Scores:
     """Train, embed, cluster all recordings together, score."""
     lessons = prepare_lessons(data.first(row.n_cues), settings)
-    rng = np.random.default_rng(settings.train.seed)
-    chosen = rng.permutation(len(lessons))[: row.n_recordings].tolist()
-    entry = store.model_entry(
-        {
-            "recordings": [data.recordings[number].fingerprint for number in chosen],
-            "settings": settings.model_dump(exclude={"key_steps", "embed"}),
-        }
-    )
+    chosen = [lessons[number] for number in chosen_recordings(row, data, settings)]
+    entry = store.model_entry(training_key(row, data, settings))
     with progress_bar() as progress:
-        trained = train_encoder(
-            [lessons[n] for n in chosen], settings, entry=entry, progress=progress
-        )
+        trained = train_encoder(chosen, settings, entry=entry, progress=progress)
     cues = pick_cues(settings.embed.cues, list(lessons[0].inputs), setting="embed.cues")
     tracks = [embed_recording(trained.encoder, le, cues, recording="") for le in lessons]
     k = settings.key_steps.n_clusters
@@ -109,34 +121,31 @@ def _numbers(scores: LocalizationScores) -> dict[str, float]:
     return {"f1": scores.f1, "iou": scores.iou}
 
 
-def null_rows(data: Data, n_clusters: int, seeds: Sequence[int]) -> dict[str, list[Scores]]:
-    """Score what needs no learning: chance, an equal split, and clusters of the raw features."""
+def null_rows(
+    data: Data, all_clusters: Sequence[int], seeds: Sequence[int]
+) -> dict[str, list[Scores]]:
+    """Score what needs no learning, for every K: chance, an equal split, and raw features."""
     lengths = [len(labels) for labels in data.truth]
-    raw = [
-        FeatureTrack(
-            one.name,
-            "raw",
-            next(iter(one.tracks.values())).times,
-            np.concatenate(
-                [standardised(t, average_seconds=0, z_score=True) for t in one.tracks.values()], 1
-            ),
-            np.ones(len(next(iter(one.tracks.values()))), bool),
-        )
-        for one in data.recordings
-    ]
+    raw = [_raw_track(one) for one in data.recordings]
+    rows: dict[str, list[Scores]] = {}
+    for k in all_clusters:
+        suffix = f", K = {k}" if len(all_clusters) > 1 else ""
+        chance = [[np.random.default_rng(s).integers(k, size=n) for n in lengths] for s in seeds]
+        rows[f"random{suffix}"] = [score(labels, data, k) for labels in chance]
+        rows[f"equal split{suffix}"] = [score([equal_split(n, k) for n in lengths], data, k)]
+        rows[f"raw k-means{suffix}"] = [
+            score([one.labels for one in cluster_recordings(raw, k, seed=seed)], data, k)
+            for seed in seeds
+        ]
+    return rows
 
-    def random(seed: int) -> list[Labels]:
-        rng = np.random.default_rng(seed)
-        return [rng.integers(n_clusters, size=n) for n in lengths]
 
-    def raw_kmeans(seed: int) -> list[Labels]:
-        return [one.labels for one in cluster_recordings(raw, n_clusters, seed=seed)]
-
-    return {
-        "random": [score(random(seed), data, n_clusters) for seed in seeds],
-        "equal split": [score([equal_split(n, n_clusters) for n in lengths], data, n_clusters)],
-        "raw k-means": [score(raw_kmeans(seed), data, n_clusters) for seed in seeds],
-    }
+def _raw_track(recording: FeatureRecording) -> FeatureTrack:
+    """Lay all cues side by side, z-scored over the recording."""
+    tracks = list(recording.tracks.values())
+    features = [standardised(t, average_seconds=0, z_score=True) for t in tracks]
+    known = np.ones(len(tracks[0]), bool)
+    return FeatureTrack(recording.name, "raw", tracks[0].times, np.concatenate(features, 1), known)
 
 
 def estimate(lessons: Sequence[Lesson], settings: Settings) -> float:
@@ -168,20 +177,15 @@ def table_text(title: str, rows: dict[str, list[Scores]], notes: dict[str, str])
 
 def plot(title: str, rows: dict[str, list[Scores]], n_null: int) -> bytes:
     """Draw F1 under both protocols as bars, one dot per seed, null rows in grey."""
-    import io
-
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(10, 1.2 + 0.42 * len(rows)), layout="constrained")
     panels = figure.subplots(1, len(PROTOCOLS), sharey=True)
     for axes, protocol in zip(panels, PROTOCOLS, strict=True):
         for place, runs in enumerate(rows.values()):
             values = [run[protocol]["f1"] for run in runs]
-            colour = "#b5b5b5" if place < n_null else "#2563a8"
+            colour = "#8a8a8a" if place < n_null else "#2563a8"
             axes.barh(place, np.mean(values), color=colour, height=0.7)
             axes.plot(values, [place] * len(values), "o", color="black", markersize=3)
             axes.text(0.6, place, f"{np.mean(values):.1f}", va="center", fontsize=8, color="white")
-        axes.axvline(np.mean([r[protocol]["f1"] for r in rows["equal split"]]), color="#a33", lw=1)
         axes.set(xlabel="F1, percent", title=f"protocol {protocol}")
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_yticks(range(len(rows)), list(rows))
@@ -207,61 +211,92 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+@dataclass(frozen=True)
+class Run:
+    """One row with one seed, and the file that keeps its scores."""
+
+    row: Row
+    settings: Settings
+    file: Path
+
+    def scores(self) -> Scores:
+        """Read the scores back."""
+        scores: Scores = json.loads(self.file.read_text())
+        return scores
+
+
+def plan(options: argparse.Namespace, data: Data, store: Store) -> list[Run]:
+    cues = list(data.recordings[0].tracks)
+    runs = []
+    for row in TABLES[options.table]:
+        if (row.n_recordings or 0) >= len(data.recordings):
+            continue  # all of them is a row of its own
+        for seed in options.seeds:
+            settings = row_settings(row, options, cues, seed)
+            everything = [training_key(row, data, settings), settings.model_dump()]
+            runs.append(Run(row, settings, store.root / "rows" / f"{digest(everything)}.json"))
+    return runs
+
+
+def say_cost(runs: Sequence[Run], data: Data, store: Store, options: argparse.Namespace) -> None:
+    """Tell before the work begins how long it will take."""
+    missing = [run for run in runs if not run.file.exists()]
+    keys = {digest(training_key(run.row, data, run.settings)): run for run in missing}
+    new = [
+        run
+        for run in keys.values()
+        if not store.model_entry(training_key(run.row, data, run.settings)).exists()
+    ]
+    if not missing:
+        return
+    cues = list(data.recordings[0].tracks)
+    base = row_settings(Row(""), options, cues, 0)
+    seconds = estimate(prepare_lessons(data.first(None), base), base)
+    scale = sum((run.settings.train.n_chunks / base.train.n_chunks) ** 1.5 for run in new)
+    print(
+        f"{len(new)} trainings to begin, {len(missing)} rows to cluster and score, "
+        f"{len(runs) - len(missing)} done before; training takes about "
+        f"{math.ceil(scale * seconds / 60)} minutes",
+        flush=True,
+    )
+
+
 def main() -> None:
     options = parse()
     torch.set_num_threads(usable_cores())
     data = read_data(options.folder, [c for c in options.cues.split(",") if c])
-    cues = list(data.recordings[0].tracks)
-    rows = [row for row in TABLES[options.table] if (row.n_recordings or 0) < len(data.recordings)]
     store = Store(options.output / "cache")
-    runs = [
-        (row, seed, row_settings(row, options, cues, seed))
-        for row in rows
-        for seed in options.seeds
-    ]
-    results = {
-        id(settings): store.root / "rows" / f"{_key(row, data, settings)}.json"
-        for row, _, settings in runs
-    }
-    missing = [run for run in runs if not results[id(run[2])].exists()]
-    title = f"{options.table} on {options.folder.name}: K {options.clusters}, σ "
-    title += f"{options.window_seconds:g} s, {len(options.seeds)} seed(s), {', '.join(cues)}"
+    runs = plan(options, data, store)
+    all_clusters = sorted({run.settings.key_steps.n_clusters for run in runs})
+    title = (
+        f"{options.table} on {options.folder.name}: K {', '.join(map(str, all_clusters))}, "
+        f"σ {options.window_seconds:g} s, {len(options.seeds)} seed(s), "
+        f"{', '.join(data.recordings[0].tracks)}"
+    )
     print(title)
-    if missing:
-        base = row_settings(Row(""), options, cues, 0)
-        seconds = estimate(prepare_lessons(data.first(None), base), base)
-        scale = [(s.train.n_chunks / base.train.n_chunks) ** 1.5 for _, _, s in missing]
-        print(
-            f"{len(missing)} trainings to do, {len(runs) - len(missing)} done before; "
-            f"about {math.ceil(sum(scale) * seconds / 60)} minutes, and clustering",
-            flush=True,
-        )
-    for row, seed, settings in missing:
+    say_cost(runs, data, store, options)
+    for run in runs:
+        if run.file.exists():
+            continue
         began = time.monotonic()
-        scores = run_row(row, data, settings, store)
-        write_text(results[id(settings)], json.dumps(scores))
-        spent = time.monotonic() - began
-        print(
-            f"  {row.name}, seed {seed}: F1 {scores['egoprocel']['f1']:.1f}, {spent:.0f} s",
-            flush=True,
-        )
-    table: dict[str, list[Scores]] = null_rows(data, options.clusters, options.seeds)
+        scores = run_row(run.row, data, run.settings, store)
+        write_text(run.file, json.dumps(scores))
+        f1, spent = scores["egoprocel"]["f1"], time.monotonic() - began
+        print(f"  {run.row.name}, seed {run.settings.train.seed}: F1 {f1:.1f}, {spent:.0f} s")
+        sys.stdout.flush()
+    table = null_rows(data, all_clusters, options.seeds)
     n_null, notes = len(table), {}
-    for row, _, settings in runs:
-        table.setdefault(row.name, []).append(json.loads(results[id(settings)].read_text()))
-        count = sum(p.numel() for p in build_encoder(_widths(data, row), settings).parameters())
-        paper = f"; paper {row.paper[0]:g} / {row.paper[1]:g}" if row.paper else ""
-        notes[row.name] = f"{count / 1e6:.2f} M parameters{paper}"
+    for run in runs:
+        table.setdefault(run.row.name, []).append(run.scores())
+        encoder = build_encoder(_widths(data, run.row), run.settings)
+        count = sum(weights.numel() for weights in encoder.parameters())
+        paper = f"; paper {run.row.paper}" if run.row.paper else ""
+        notes[run.row.name] = f"{count / 1e6:.2f} M parameters{paper}"
     text = table_text(title, table, notes)
     name = f"{options.table}-{options.folder.name}"
     write_text(options.output / f"{name}.txt", text)
     write_bytes(options.output / f"{name}.png", plot(title, table, n_null))
     print(f"\n{text}\n{options.output / name}.txt, .png")
-
-
-def _key(row: Row, data: Data, settings: Settings) -> str:
-    prints = [recording.fingerprint for recording in data.recordings]
-    return digest([row.n_recordings, prints, settings.model_dump()])
 
 
 def _widths(data: Data, row: Row) -> dict[str, int]:

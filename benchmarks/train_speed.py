@@ -186,7 +186,7 @@ def measure(n_steps: int, *, hold_distances: bool) -> None:
     settings = load_settings("meccano", {"loss.bootstrap_on": "all"})
     task = make_task(settings, hold_distances=hold_distances)
     encoder = build_encoder(WIDTHS, settings)
-    plain = nn.ModuleDict({cue: PlainCue(encoder.cues[cue], 128) for cue in WIDTHS})
+    plain = nn.ModuleDict({cue: PlainCue(encoder.of(cue), 128) for cue in WIDTHS})
     adams = [torch.optim.Adam(model.parameters(), lr=1e-3) for model in (encoder, plain)]
     ways = {
         "stepreel": (our_step(settings, task, encoder), adams[0]),

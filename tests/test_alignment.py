@@ -45,6 +45,22 @@ def test_only_different_recordings_are_aligned():
     assert alignment_loss(unit, [5, 5, 6], 0.1).item() != 0.0
 
 
+def test_an_invalid_moment_costs_nothing_and_gets_no_gradient():
+    rows = torch.nn.functional.normalize(torch.randn(2, 5, 4), dim=-1)
+    valid = torch.ones(2, 5, dtype=torch.bool)
+    valid[0, 2] = False
+    values = []
+    for change in (0.0, 1.0):
+        moved = rows.clone()
+        moved[0, 2] += change
+        moved.requires_grad_()
+        value = alignment_loss(moved, [0, 1], 0.1, valid)
+        value.backward()
+        assert moved.grad[0, 2].abs().max() == 0
+        values.append(value.item())
+    assert values[0] == values[1]
+
+
 def test_the_gradient_is_finite_in_single_precision():
     unit = torch.nn.functional.normalize(torch.randn(2, 200, 8), dim=-1).requires_grad_()
     alignment_loss(unit, [0, 1], 0.1).backward()

@@ -64,6 +64,24 @@ def test_a_lone_array_needs_times_or_a_rate(tmp_path):
         read_features(tmp_path / "a.npy", times=tmp_path / "clock")
 
 
+def test_what_is_asked_for_goes_before_the_files_own_times(tmp_path):
+    path = write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE, "map": np.eye(40)})
+    found = read_features(path, cues=["gaze"], fps=2.0)
+    assert found.tracks["gaze"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+
+
+def test_times_may_lie_in_a_group_beside_the_cues(tmp_path):
+    path = write(tmp_path / "a.h5", {"take/times": TIMES, "take/gaze": GAZE})
+    assert list(read_features(path).tracks) == ["take/gaze"]
+
+
+def test_one_cue_may_know_nothing_if_another_does(tmp_path):
+    arrays = {"times": TIMES, "gaze": GAZE, "gaze_valid": np.zeros(6, bool), "hands": HANDS}
+    found = read_features(write(tmp_path / "a.npz", arrays))
+    assert not found.tracks["gaze"].valid.any()
+    assert found.tracks["hands"].valid.all()
+
+
 def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
     gaze = GAZE.copy()
     gaze[1, 0], gaze[2, 1] = np.nan, np.inf
@@ -79,7 +97,14 @@ def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
     [
         ({"times": TIMES[::-1].copy(), "gaze": GAZE}, "seconds that increase"),
         ({"times": TIMES[:4], "gaze": GAZE}, "gaze has 6 rows, but there are 4 times"),
-        ({"times": TIMES, "gaze": GAZE * np.nan}, "gaze holds no row without NaN"),
+        (
+            {"times": TIMES, "gaze": GAZE * np.nan},
+            "holds no valid moment: every row of gaze has NaN",
+        ),
+        ({"times": TIMES, "gaze": GAZE, "gaze_valid": np.ones(5)}, "gaze_valid has 5 values for 6"),
+        ({"times": np.array(["a"] * 6), "gaze": GAZE}, "times must be numbers"),
+        ({"times": TIMES, "gaze": GAZE[:, :0]}, "holds no two-dimensional array"),
+        ({"times": TIMES, "all": GAZE}, "a cue cannot be called 'all'"),
         ({"times": TIMES}, "holds no two-dimensional array"),
         ({"times": TIMES[:0], "gaze": GAZE[:0]}, "holds no moment"),
     ],

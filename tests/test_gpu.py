@@ -42,11 +42,11 @@ def lessons():
 @accelerated
 def test_loss_and_gradient_agree_with_the_cpu():
     device, found = pick_device("auto"), lessons()
-    batch = gather(found, [torch.arange(24)] * 2)
     gradients = []
     for place in (torch.device("cpu"), device):
         encoder = build_encoder({"appearance": 9, "motion": 4}, SETTINGS).to(place)
-        batch_loss(encoder, batch.to(place), SETTINGS).backward()
+        batch = gather([lesson.to(place) for lesson in found], [torch.arange(24)] * 2)
+        batch_loss(encoder, batch, SETTINGS).backward()
         gradients.append(torch.cat([p.grad.cpu().ravel() for p in encoder.parameters()]))
     assert (gradients[0] - gradients[1]).norm() < 1e-3 * gradients[0].norm()
 

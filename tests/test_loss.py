@@ -234,6 +234,62 @@ def test_exact_duplicates_give_finite_gradients():
     assert torch.isfinite(x.grad).all()
 
 
+@pytest.mark.parametrize("n_cues", [1, 2])
+@pytest.mark.parametrize("spread", [0.0007, 0.003, 0.01])
+def test_gradients_hold_in_single_precision_for_moments_a_hundredth_apart(n_cues, spread):
+    generator = torch.Generator().manual_seed(0)
+    shape = (2, 6, 128)
+    centre = unit(torch.randn(128, generator=generator, dtype=torch.float64))
+    close = [
+        centre + spread * torch.randn(shape, generator=generator, dtype=torch.float64)
+        for _ in range(n_cues)
+    ]
+    times = torch.arange(6.0, dtype=torch.float64).repeat(2, 1)
+    length = torch.tensor([6.0, 6.0], dtype=torch.float64)
+    window = torch.ones(2, 6, 6, dtype=torch.bool)
+    valid = [torch.ones(2, 6, dtype=torch.bool)] * n_cues
+    ones = torch.ones(n_cues, n_cues)
+    plain = [x.clone().requires_grad_() for x in close]
+    expected = plain_loss([unit(x) for x in plain], times, length, union(window), ones, valid)
+    expected.backward()
+    for dtype, within in ((torch.float64, 1e-8), (torch.float32, 1e-3)):
+        ours = [x.clone().to(dtype).requires_grad_() for x in close]
+        gamma = time_weights(times.to(dtype), length.to(dtype))
+        bmc2_loss(
+            [unit(x) for x in ours], union(window), gamma, cue_weights=ones, valid=valid
+        ).backward()
+        for a, b in zip(ours, plain, strict=True):
+            exact = torch.nan_to_num(b.grad)
+            assert (a.grad - exact).norm() < within * exact.norm()
+
+
+def test_two_cues_may_be_one_tensor():
+    raw, times, length, window = example(1, torch.float64)
+    weights = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
+    valid = [torch.ones(2, 7, dtype=torch.bool)] * 2
+    gamma = time_weights(times, length)
+    shared = raw[0].clone().requires_grad_()
+    q = unit(shared)
+    bmc2_loss([q, q], union(window), gamma, cue_weights=weights, valid=valid).backward()
+    plain = [raw[0].clone().requires_grad_() for _ in range(2)]
+    plain_loss([unit(x) for x in plain], times, length, union(window), weights, valid).backward()
+    expected = sum(torch.nan_to_num(x.grad) for x in plain)
+    torch.testing.assert_close(shared.grad, expected, atol=1e-8, rtol=1e-8)
+
+
+def test_where_raw_features_are_unknown_the_near_window_decides():
+    near = near_window(torch.tensor([[0.0, 1.0, 9.0]]), 2.0)
+    alike = torch.tensor([[[True, False, True], [False, False, False], [True, False, True]]])
+    valid = torch.tensor([[True, False, True]])
+    pairs = choose_pairs(near, alike, "sampled", valid)
+    assert pairs.attract[0].tolist() == [
+        [True, True, True],
+        [True, True, False],
+        [True, False, True],
+    ]
+    assert (pairs.attract ^ pairs.repel).all()
+
+
 def test_permuting_recordings_in_a_batch_changes_nothing():
     raw, times, length, window = example(2, torch.float64)
     valid = [torch.ones(2, 7, dtype=torch.bool)] * 2

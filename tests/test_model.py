@@ -11,7 +11,7 @@ from stepreel.embed import embed_with_model
 from stepreel.errors import ModelError, OutputError
 from stepreel.feature_files import read_features
 from stepreel.learning import recall_training
-from stepreel.model import check_fits, read_model, settings_for, write_model
+from stepreel.model import check_extractors, check_fits, read_model, settings_for, write_model
 from stepreel.store import Store
 from stepreel.task import learn_task
 
@@ -101,13 +101,15 @@ def test_features_made_otherwise_are_refused(task, tmp_path):
     model = read_model(folder / "model")
 
     class Watched:
-        name, tracks = "a.mp4", takes[0].tracks
+        name, tracks, fingerprint, start_seconds = "a.mp4", takes[0].tracks, "", 0.0
         track_settings = {"hands": {"rate": 4.0}, "gaze": {"from": "file"}}  # noqa: RUF012
 
     with pytest.raises(
         ModelError, match=r"hands features were made otherwise .*rate: unknown then"
     ):
         check_fits(model, Watched())
+    with pytest.raises(ModelError, match=r"gaze features were made otherwise .*None then, 4.0 now"):
+        check_extractors(model, {"gaze": {"rate": 4.0}})
 
 
 def test_only_what_comes_after_the_embedding_can_still_be_set(task):
@@ -154,6 +156,12 @@ def damage_width(folder):
     (folder / "model.json").write_text(json.dumps(card))
 
 
+def damage_method(folder):
+    card = json.loads((folder / "model.json").read_text())
+    card["method"] = 1
+    (folder / "model.json").write_text(json.dumps(card))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -162,6 +170,7 @@ def damage_width(folder):
         (damage_card, "not a model of version 1: cues: Field required"),
         (damage_text, "is not UTF-8 text"),
         (damage_width, r"no centres of shape \(3, 128\)"),
+        (damage_method, "trained by version 1 of the method"),
     ],
 )
 def test_a_damaged_model_is_refused_by_name(task, tmp_path, damage, message):

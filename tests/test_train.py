@@ -8,10 +8,12 @@ from stepreel.config import EncoderSettings, load_settings
 from stepreel.dataset import prepare_lesson, prepare_lessons
 from stepreel.embed import embed_recording
 from stepreel.encoder import Encoder, encoder_inputs_, positional_encoding
+from stepreel.learning import learning_notes
 from stepreel.standardise import MovingAverage
 from stepreel.store import Store
 from stepreel.train import batch_loss, train_encoder
 from stepreel.types import FeatureTrack
+from stepreel.windows import near_window
 
 QUICK = {
     "train.n_chunks": 24,
@@ -118,11 +120,12 @@ def test_recordings_of_mixed_lengths_train_together():
     assert np.isfinite(train_encoder(lessons, settings(train__epochs=3)).losses).all()
 
 
-def test_an_embedding_is_unit_length_and_describes_its_own_moment():
+@pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
+def test_an_embedding_is_unit_length_and_describes_its_own_moment(kind):
     plain = tracks()
     marked = tracks()
     marked["appearance"].features[20] += 0.2
-    chosen = settings(train__standardise="none", train__average_seconds=0)
+    chosen = settings(train__standardise="none", train__average_seconds=0, encoder__kind=kind)
     lesson, other = prepare_lesson(plain, chosen), prepare_lesson(marked, chosen)
     encoder = train_encoder([lesson], chosen).encoder
     a, b = (embed_recording(encoder, x, ["appearance"], recording="r") for x in (lesson, other))
@@ -222,8 +225,30 @@ def test_recordings_can_be_aligned_while_training():
 def test_a_window_in_frames_and_a_share_of_the_mean_length():
     chosen = settings(loss__window_frames=4, train__chunks_of_mean_length=0.5)
     short, long = prepare_lessons([tracks(20), tracks(60)], chosen)
-    assert short.window_seconds == pytest.approx(1.0)  # 4 frames at 4 a second
-    assert long.window_seconds == pytest.approx(1.0)
+    assert short.window_seconds == pytest.approx(1.0, abs=1.1e-3)  # 4 frames at 4 a second
+    assert long.window_seconds == pytest.approx(1.0, abs=1.1e-3)
+
+
+def test_a_window_in_frames_holds_so_many_moments_at_any_rate():
+    chosen = settings(loss__window_frames=4, train__n_chunks=1024)
+    times = np.arange(1000) / 1000
+    track = FeatureTrack("r", "imu", times, np.zeros((1000, 2), np.float32), np.ones(1000, bool))
+    lesson = prepare_lesson({"imu": track}, chosen)
+    near = near_window(lesson.times[None].float(), lesson.window_seconds)[0]
+    assert (near.sum(-1)[4:-4] == 9).all()
+
+
+def test_a_recording_shorter_than_the_number_of_chunks_still_has_neighbours():
+    sparse, dense = tracks(30), tracks(1000)
+    for cue, track in sparse.items():
+        sparse[cue] = FeatureTrack("r", cue, track.times * 80, track.features, track.valid)
+    chosen = settings(train__n_chunks=1024)  # moments of the sparse one are 20 s apart, σ is 3 s
+    first, second = prepare_lessons([sparse, dense], chosen)
+    assert first.window_seconds == pytest.approx(40.0, abs=1.1e-3)
+    assert second.window_seconds == pytest.approx(3.0, abs=1.1e-3)
+    notes = learning_notes([sparse["motion"].times, dense["motion"].times], chosen)
+    assert "up to 40.0 s apart were taken as alike, instead of 3 s" in notes[0][0]
+    assert notes[1] == []
 
 
 def test_a_copy_at_twice_the_rate_embeds_the_same():

@@ -62,7 +62,7 @@ def find_key_steps(
     """
     from stepreel.config import DEFAULT_PRESET, check_cue_choices, load_settings
     from stepreel.folders import check_writable
-    from stepreel.machine import cache_folder, check_device
+    from stepreel.machine import cache_folder, check_device, pick_device
     from stepreel.model import read_model, settings_for
     from stepreel.pipeline import run_task
     from stepreel.store import Store
@@ -70,6 +70,9 @@ def find_key_steps(
     named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
     overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
     overrides |= {name.replace("__", ".", 1): value for name, value in settings.items()}
+    where = check_device(device)
+    if where in ("cuda", "mps"):
+        pick_device(where)  # before hours of watching, not after
     trained = None
     if model is None:
         resolved = load_settings(preset or DEFAULT_PRESET, overrides)
@@ -87,8 +90,10 @@ def find_key_steps(
         Store(Path(cache) if cache is not None else cache_folder()),
         output=Path(output) if output is not None else None,
         model=trained,
-        device=check_device(device),
+        device=where,
     )
     for reason in result.failures.values():
         raise RecordingError(reason)
+    for reason in result.unsaved:
+        raise OutputError(reason)
     return result.boards[Path(video)]

@@ -15,11 +15,14 @@ import torch
 from torch import Tensor
 
 
-def alignment_loss(projected: Tensor, drawn: Sequence[int], smoothing: float) -> Tensor:
+def alignment_loss(
+    projected: Tensor, drawn: Sequence[int], smoothing: float, valid: Tensor | None = None
+) -> Tensor:
     """Return the mean soft-DTW cost per moment over all pairs of different recordings in a batch.
 
     projected  (B, N, D), unit length, of one cue
     drawn      which recording each row of the batch comes from; one recording alone costs nothing
+    valid      (B, N); an invalid moment costs nothing, wherever the path meets it
     """
     pairs = [(a, b) for a, b in combinations(range(len(drawn)), 2) if drawn[a] != drawn[b]]
     if not pairs:
@@ -28,6 +31,8 @@ def alignment_loss(projected: Tensor, drawn: Sequence[int], smoothing: float) ->
         torch.tensor(side, device=projected.device) for side in zip(*pairs, strict=True)
     )
     costs = 2.0 - 2.0 * torch.bmm(projected[first], projected[second].mT)  # squared distances
+    if valid is not None:
+        costs = costs * (valid[first][:, :, None] & valid[second][:, None, :])
     return soft_dtw(costs, smoothing).mean() / (costs.shape[1] + costs.shape[2])
 
 

@@ -27,6 +27,8 @@ class ExtractSettings(_Settings):
 Cues = Literal["main", "all"] | tuple[str, ...]
 """Some of the cues: the first, all of them, or these."""
 
+Bootstrap = Literal["none", "sampled", "negatives", "union"]
+
 
 class LossSettings(_Settings):
     """The BMC2 loss."""
@@ -35,8 +37,8 @@ class LossSettings(_Settings):
     window_frames: float | None = Field(
         None, gt=0, description="σ in moments of the track, instead of seconds."
     )
-    bootstrap: Literal["none", "sampled", "negatives", "union"] = Field(
-        "union", description="What moments that look alike change: see `loss.choose_pairs`."
+    bootstrap: Bootstrap = Field(
+        "union", description="What moments that look alike change: see `windows.choose_pairs`."
     )
     bootstrap_on: Cues = Field(
         "all", description="Cues whose raw features find alike moments far apart."
@@ -85,13 +87,15 @@ class EncoderSettings(_Settings):
         "raw", description="Where the encoding of time is added; after-mlp is known to collapse."
     )
     width: int = Field(128, ge=2)
-    n_layers: int = Field(2, ge=1)
-    n_heads: int = Field(2, ge=1)
+    n_layers: int = Field(2, ge=1, description="Of the transformer or LSTM.")
+    n_heads: int = Field(2, ge=1, description="Of the transformer.")
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
         if self.width % self.n_heads:
             raise ValueError(f"width {self.width} must be a multiple of n_heads {self.n_heads}")
+        if self.kind == "lstm" and self.width % 2:
+            raise ValueError(f"width {self.width} must be even: an LSTM has two directions")
         return self
 
 
@@ -174,6 +178,12 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
 
 
 CUE_NAMES = {"extract.cues", "loss.bootstrap_on", "embed.cues"}
+SOME_CUES = "main, all, or names of cues parted by commas"
+EXPECTED = {
+    "loss.cue_weights": "paper, all-pairs, main-cue, or rows of numbers such as 1,1; 0,1",
+    "loss.bootstrap_on": SOME_CUES,
+    "embed.cues": SOME_CUES,
+}
 OPTIONAL = {"key_steps.top", "loss.window_frames", "train.chunks_of_mean_length"}
 
 
@@ -218,6 +228,8 @@ def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
             f"loss.cue_weights={rows}: one row and one column per cue are needed, "
             f"here {len(cues)} ({', '.join(cues)})"
         )
+    if not isinstance(weights, str) and not any(cell for row in weights for cell in row):
+        raise ValueError("loss.cue_weights: all are 0; at least one cue must be learned from")
 
 
 def _put(values: dict[str, Any], name: str, value: object) -> None:
@@ -231,7 +243,10 @@ def _put(values: dict[str, Any], name: str, value: object) -> None:
 def _explain(problem: ValidationError) -> str:
     """Say what is wrong with the first setting that is, and what is known or expected there."""
     error = problem.errors()[0]
-    name = ".".join(str(part) for part in error["loc"])
+    name = ".".join(str(part) for part in error["loc"][:2])
+    if name in EXPECTED:  # several forms are allowed; the first one's complaint would mislead
+        given = error["input"]
+        return f"setting {name}: {given!r} is not understood; expected {EXPECTED[name]}"
     if error["type"] == "extra_forbidden":
         section = Settings.model_fields.get(str(error["loc"][0]))
         fields = getattr(section.annotation if section else Settings, "model_fields", {})

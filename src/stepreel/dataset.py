@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from stepreel.config import Settings, pick_cues
 from stepreel.encoder import encoder_inputs_
-from stepreel.sampling import asked_window, count_chunks, draws, fitting_window, track_seconds
+from stepreel.sampling import count_chunks, draws, spacing_seconds, track_seconds, window_of
 from stepreel.scratch import Scratch
 from stepreel.standardise import standardised
 from stepreel.types import FeatureTrack, Floats
@@ -19,6 +19,8 @@ from stepreel.windows import raw_distances, standardise_over_channels_
 Tracks = Mapping[str, FeatureTrack]
 
 HELD_BYTES = 256e6  # for the raw distances of all recordings together
+# Times are single precision in a step, where three hours round to a millisecond.
+ROUNDING_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Lesson:
     times   (T,) seconds
     inputs  per cue (T, D): what the encoder sees
     valid   per cue (T,)
+    window_seconds  σ, and what rounding may add to a distance in time
     raw     of the bootstrapping cues, standardised over channels: (T, ΣD) features, or
             (T, T) the distances between all of them where `raw_is_distances`
     """
@@ -43,6 +46,19 @@ class Lesson:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def to(self, device: torch.device) -> Lesson:
+        """Return the lesson on another device; itself where it is there already."""
+        if self.times.device == device:
+            return self
+        return replace(
+            self,
+            times=self.times.float().to(device),  # Apple's GPUs know no doubles
+            inputs={cue: x.to(device) for cue, x in self.inputs.items()},
+            valid={cue: x.to(device) for cue, x in self.valid.items()},
+            raw=self.raw.to(device),
+            raw_valid=self.raw_valid.to(device),
+        )
 
     def distances_between(self, pick: Tensor, out: Tensor) -> None:
         """Write the raw distances between the picked moments into `out`, (N, N)."""
@@ -68,21 +84,6 @@ class Batch:
     valid: dict[str, Tensor]
     raw_distances: Tensor | None
     raw_valid: Tensor
-
-    def to(self, device: torch.device) -> Batch:
-        """Return the batch on another device; itself where it is there already."""
-        if self.times.device == device:
-            return self
-        return Batch(
-            drawn=self.drawn,
-            times=self.times.to(device),
-            seconds=self.seconds.to(device),
-            window_seconds=self.window_seconds.to(device),
-            inputs={cue: x.to(device) for cue, x in self.inputs.items()},
-            valid={cue: x.to(device) for cue, x in self.valid.items()},
-            raw_distances=None if self.raw_distances is None else self.raw_distances.to(device),
-            raw_valid=self.raw_valid.to(device),
-        )
 
 
 def prepare_lessons(recordings: Sequence[Tracks], settings: Settings) -> list[Lesson]:
@@ -129,13 +130,12 @@ def prepare_lesson(
     valid = {cue: torch.from_numpy(track.valid) for cue, track in tracks.items()}
     bootstrap = pick_cues(settings.loss.bootstrap_on, cues, setting="loss.bootstrap_on")
     raw = _raw([features[cue] for cue in bootstrap], settings)
-    seconds = track_seconds(tracks[cues[0]].times)
-    covered = seconds * settings.train.temporal_extent
-    asked = asked_window(tracks[cues[0]].times, settings.loss)
+    clock = tracks[cues[0]].times
+    rounding = min(ROUNDING_SECONDS, spacing_seconds(clock) / 4)
     return Lesson(
         times=times,
-        seconds=seconds,
-        window_seconds=fitting_window(asked, covered, n_chunks),
+        seconds=track_seconds(clock),
+        window_seconds=window_of(clock, n_chunks, settings).seconds + rounding,
         inputs={c: encoder_inputs_(features.pop(c), times, settings.encoder) for c in cues},
         valid=valid,
         raw=raw_distances(raw) if hold_distances else raw,
@@ -161,9 +161,10 @@ def gather(
 ) -> Batch:
     """Take the picked moments of each lesson; every pick has the same number of them."""
     scratch = scratch or Scratch()
-    pairs = list(zip(lessons, picks, strict=True))
-    n_batch, n = len(pairs), len(picks[0])
     first = lessons[0]
+    device = first.times.device
+    pairs = [(lesson, pick.to(device)) for lesson, pick in zip(lessons, picks, strict=True)]
+    n_batch, n = len(pairs), len(picks[0])
     inputs = {
         cue: scratch.take(f"inputs {cue}", (n_batch, n, x.shape[-1]), x, x.dtype)
         for cue, x in first.inputs.items()
@@ -179,8 +180,8 @@ def gather(
     return Batch(
         drawn=tuple(drawn) if drawn is not None else tuple(range(n_batch)),
         times=torch.stack([lesson.times[pick] for lesson, pick in pairs]).float(),
-        seconds=torch.tensor([lesson.seconds for lesson in lessons]),
-        window_seconds=torch.tensor([lesson.window_seconds for lesson in lessons]),
+        seconds=torch.tensor([lesson.seconds for lesson in lessons], device=device),
+        window_seconds=torch.tensor([le.window_seconds for le in lessons], device=device),
         inputs=inputs,
         valid={c: torch.stack([le.valid[c][pick] for le, pick in pairs]) for c in inputs},
         raw_distances=distances,

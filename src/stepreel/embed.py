@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -10,10 +11,12 @@ from torch.nn import functional
 from stepreel.config import LossSettings, pick_cues
 from stepreel.dataset import Lesson, prepare_lesson
 from stepreel.encoder import Encoder
-from stepreel.errors import ModelError
+from stepreel.errors import ModelError, StepreelError
 from stepreel.machine import Device, pick_device
 from stepreel.model import TaskModel
 from stepreel.types import FeatureTrack, Mask, TrackedRecording
+
+MPS_MOMENTS = 8192  # Metal may hold attention's whole T × T matrix: more are embedded on the CPU
 
 
 def embed_recording(
@@ -25,6 +28,8 @@ def embed_recording(
     """
     parts = []
     device = next(encoder.parameters()).device
+    if device.type == "mps" and len(lesson) > MPS_MOMENTS:
+        encoder, device = copy.deepcopy(encoder).cpu(), torch.device("cpu")
     with torch.inference_mode():
         for cue in cues:
             inputs = lesson.inputs[cue][None].to(device)
@@ -33,6 +38,11 @@ def embed_recording(
             known = lesson.valid[cue][:, None]
             parts.append(functional.normalize(adapted, dim=-1) * known)
         embedding = functional.normalize(torch.cat(parts, dim=-1), dim=-1)
+    if not bool(torch.isfinite(embedding).all()):
+        raise StepreelError(
+            f"{recording}: cannot be embedded: training went astray; "
+            "try a smaller train.learning_rate"
+        )
     valid: Mask = torch.stack([lesson.valid[cue] for cue in cues]).any(0).numpy()
     return FeatureTrack(recording, "embedding", lesson.times.numpy(), embedding.numpy(), valid)
 

@@ -160,14 +160,20 @@ class Encoder(nn.Module):
         self.cue_widths = dict(cue_widths)
         with torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
             torch.manual_seed(seed)
-            self.cues = nn.ModuleDict({cue: CueEncoder(d, shape) for cue, d in cue_widths.items()})
+            # A list: a user's cue may have any name, and not every name can be a module's.
+            self.cues = nn.ModuleList(CueEncoder(d, shape) for d in cue_widths.values())
 
     def project(self, inputs: Mapping[str, Tensor], times: Tensor) -> list[Tensor]:
         """Return q of every cue, in the encoder's order."""
-        return [encoder(inputs[cue], times) for cue, encoder in self.cues.items()]
+        pairs = zip(self.cue_widths, self.cues, strict=True)
+        return [encoder(inputs[cue], times) for cue, encoder in pairs]
 
     def adapt(self, cue: str, inputs: Tensor, times: Tensor) -> Tensor:
         """Return q̃ of one cue."""
-        encoder = self.cues[cue]
+        return self.of(cue).adapt(inputs, times)
+
+    def of(self, cue: str) -> CueEncoder:
+        """Return the encoder of one cue."""
+        encoder = self.cues[list(self.cue_widths).index(cue)]
         assert isinstance(encoder, CueEncoder)
-        return encoder.adapt(inputs, times)
+        return encoder

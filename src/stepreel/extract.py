@@ -88,6 +88,11 @@ class Extraction:
         return self.recording.fingerprint
 
     @property
+    def start_seconds(self) -> float:
+        """Tracks of a video begin with its first frame, and so does its clock."""
+        return 0.0
+
+    @property
     def times(self) -> Seconds:
         """The moments all tracks share."""
         return next(iter(self.tracks.values())).times

@@ -18,12 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError
-from stepreel.types import FeatureTrack, Mask, Seconds, TrackedRecording, readable
+from stepreel.types import (
+    FeatureTrack,
+    Mask,
+    Seconds,
+    TrackedRecording,
+    cues_and_widths,
+    readable,
+)
 
 Arrays = dict[str, NDArray[Any]]
 PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 TIMES = "times"
 LONE_CUE = "features"
+FROM_FILE = {"from": "file"}  # all that is known of how such features were made
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class FeatureRecording:
     @property
     def track_settings(self) -> dict[str, object]:
         """Say of every cue that nobody here knows how it was made."""
-        return {cue: {"from": "file"} for cue in self.tracks}
+        return dict.fromkeys(self.tracks, FROM_FILE)
 
 
 def read_features(
@@ -46,15 +54,20 @@ def read_features(
 ) -> FeatureRecording:
     """Read a recording's tracks; `cues` picks and orders them, the first being the main one.
 
-    Times come from the file's own `times`, else from `times`, else from `fps`.
+    Times come from `times`, else from `fps`, else from the file's own `times`.
     """
     arrays = _read(path)
-    seconds = _clock(path, arrays, fps, times)
+    chosen = _choose(path, arrays, cues)
+    seconds = _clock(path, arrays, len(arrays[chosen[0]]), fps, times)
     clock = seconds - seconds[0]
     tracks = {
-        cue: _track(path, cue, arrays[cue], clock, arrays.get(f"{cue}_valid"))
-        for cue in _choose(path, arrays, cues)
+        cue: _track(path, cue, arrays[cue], clock, arrays.get(f"{cue}_valid")) for cue in chosen
     }
+    if not any(track.valid.any() for track in tracks.values()):
+        raise RecordingError(
+            f"{readable(path.name)}: holds no valid moment: every row of {', '.join(chosen)} has "
+            "NaN or infinity, or is marked as invalid"
+        )
     with path.open("rb") as file:
         content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
     content.update(clock.tobytes())
@@ -64,7 +77,7 @@ def read_features(
 def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:
     """Raise RecordingError unless two recordings of a task have the same cues and widths."""
     expected, there = (
-        ", ".join(f"{cue} ({track.width})" for cue, track in one.tracks.items())
+        cues_and_widths({cue: track.width for cue, track in one.tracks.items()})
         for one in (first, recording)
     )
     if expected != there:
@@ -151,7 +164,11 @@ def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
     known = [
         name
         for name, x in arrays.items()
-        if x.ndim == 2 and x.dtype.kind in "fiub" and not name.endswith("_valid") and name != TIMES
+        if x.ndim == 2
+        and x.shape[1] > 0
+        and x.dtype.kind in "fiub"
+        and not name.endswith("_valid")
+        and name.rpartition("/")[2] != TIMES
     ]
     if missing := [cue for cue in cues if cue not in known]:
         raise RecordingError(
@@ -162,27 +179,42 @@ def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
         raise RecordingError(
             f"{readable(path.name)}: holds no two-dimensional array (T, D) of features"
         )
-    return list(cues or known)
+    chosen = list(dict.fromkeys(cues)) or known
+    for cue in chosen:
+        if cue in ("main", "all") or "," in cue:
+            raise RecordingError(
+                f"{readable(path.name)}: a cue cannot be called {cue!r}, which settings would take "
+                "for something else; rename the array"
+            )
+    return chosen
 
 
-def _clock(path: Path, arrays: Arrays, fps: float | None, times: Path | None) -> Seconds:
+def _clock(path: Path, arrays: Arrays, n: int, fps: float | None, times: Path | None) -> Seconds:
     """Return one time in seconds per row."""
-    lengths = [len(x) for name, x in arrays.items() if x.ndim == 2]
-    clock = arrays.get(TIMES)
-    if clock is None and times is not None:
+    clock = _own_times(arrays)
+    if times is not None:
         clock = _times_of(path, times)
-    if clock is None and fps is not None:
-        clock = np.arange(max(lengths, default=0)) / fps
+    elif fps is not None:
+        clock = np.arange(n) / fps
     if clock is None:
         raise RecordingError(
             f"{readable(path.name)}: has no `times`; give --times FILE or --fps NUMBER"
         )
-    seconds = np.asarray(clock, np.float64).ravel()
+    try:
+        seconds = np.asarray(clock, np.float64).ravel()
+    except ValueError:
+        raise RecordingError(f"{readable(path.name)}: times must be numbers (seconds)") from None
     if len(seconds) == 0:
         raise RecordingError(f"{readable(path.name)}: holds no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
         raise RecordingError(f"{readable(path.name)}: times must be finite seconds that increase")
     return seconds
+
+
+def _own_times(arrays: Arrays) -> NDArray[Any] | None:
+    """Return a file's own times; in HDF5 they may lie in a group beside the cues."""
+    named = [array for name, array in arrays.items() if name.rpartition("/")[2] == TIMES]
+    return named[0] if len(named) == 1 else None
 
 
 def _times_of(path: Path, times: Path) -> NDArray[Any]:
@@ -211,7 +243,9 @@ def _track(
         values = np.asarray(features, np.float32)
     known: Mask = np.asarray(np.isfinite(values).all(axis=1))
     if valid is not None:
+        if valid.size != len(values):
+            raise RecordingError(
+                f"{readable(path.name)}: {cue}_valid has {valid.size} values for {len(values)} rows"
+            )
         known &= np.asarray(valid, bool).ravel()
-    if not known.any():
-        raise RecordingError(f"{readable(path.name)}: {cue} holds no row without NaN or infinity")
     return FeatureTrack(readable(path.stem), cue, times, np.where(known[:, None], values, 0), known)

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stepreel.config import Settings, pick_cues
 from stepreel.interrupts import interrupts_held_back
 from stepreel.machine import Device
-from stepreel.sampling import asked_window, count_chunks, fitting_window, track_seconds
+from stepreel.sampling import count_chunks, window_of
 from stepreel.store import Entry, Store
 from stepreel.types import FeatureTrack, Floats, Progress, Seconds, TrackedRecording, no_progress
 
-METHOD_VERSION = 4  # raise it when the same tracks and settings would give other embeddings
+if TYPE_CHECKING:
+    from stepreel.train import OnCheckpoint
+
+METHOD_VERSION = 5  # raise it when the same tracks and settings would give other embeddings
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,16 @@ def learn_embeddings(
     *,
     device: Device = "auto",
     progress: Progress = no_progress,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> list[FeatureTrack]:
     """Embed recordings of one task with an encoder trained on all of them together."""
     description = _describe(recordings, settings)
     entries = [_embedding_entry(store, description, one, settings) for one in recordings]
     model_entry = store.model_entry(description)
     if not all(entry.exists() for entry in [model_entry, *entries]):
-        _train_and_embed(recordings, settings, model_entry, entries, device, progress)
+        _train_and_embed(
+            recordings, settings, model_entry, entries, device, progress, on_checkpoint
+        )
     return [
         entry.read_track(recording.name)
         for entry, recording in zip(entries, recordings, strict=True)
@@ -60,18 +67,23 @@ def recall_training(
     return Training(weights, arrays["losses"].tolist(), arrays["seconds"].tolist())
 
 
-def learning_notes(times: Seconds, settings: Settings) -> list[str]:
-    """Say so when a recording is too long for the window that was asked for."""
-    asked = asked_window(times, settings.loss)
-    n_chunks = count_chunks([len(times)], settings.train)
-    covered = settings.train.temporal_extent * track_seconds(times)
-    window_seconds = fitting_window(asked, covered, n_chunks)
-    if window_seconds == asked or settings.train.chunks_of_mean_length is not None:
-        return []
-    return [
-        f"A long recording for {n_chunks} samples: moments up to {window_seconds:.1f} s apart were "
-        f"taken as alike, instead of {asked:g} s. A larger train.n_chunks finds finer steps."
-    ]
+def learning_notes(all_times: Sequence[Seconds], settings: Settings) -> list[list[str]]:
+    """Say of every recording of a task whether it is too long for the window asked for."""
+    n_chunks = count_chunks([len(times) for times in all_times], settings.train)
+    notes: list[list[str]] = []
+    for times in all_times:
+        window = window_of(times, n_chunks, settings)
+        if window.seconds == window.asked_seconds:
+            notes.append([])
+            continue
+        notes.append(
+            [
+                f"A long recording for {n_chunks} samples: moments up to {window.seconds:.1f} s "
+                f"apart were taken as alike, instead of {window.asked_seconds:g} s. "
+                "A larger train.n_chunks finds finer steps."
+            ]
+        )
+    return notes
 
 
 def _train_and_embed(
@@ -81,6 +93,7 @@ def _train_and_embed(
     entries: Sequence[Entry],
     device: Device,
     progress: Progress,
+    on_checkpoint: OnCheckpoint | None,
 ) -> None:
     with interrupts_held_back():
         from stepreel.dataset import prepare_lessons
@@ -90,7 +103,12 @@ def _train_and_embed(
 
     lessons = prepare_lessons([recording.tracks for recording in recordings], settings)
     trained = train_encoder(
-        lessons, settings, entry=model_entry, device=pick_device(device), progress=progress
+        lessons,
+        settings,
+        entry=model_entry,
+        device=pick_device(device),
+        progress=progress,
+        on_checkpoint=on_checkpoint,
     )
     cues = list(recordings[0].tracks)
     embed_cues = pick_cues(settings.embed.cues, cues, setting="embed.cues")

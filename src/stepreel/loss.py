@@ -16,8 +16,8 @@ from stepreel.scratch import Scratch
 from stepreel.windows import Pairs
 
 MARGIN = 2.0
-# Below this distance fp32 cannot tell two unit vectors apart; the slope 1/d is held there.
-SMALLEST_DISTANCE = 1e-3
+# Below this distance a precision cannot tell two unit vectors apart; the slope 1/d is held there.
+SMALLEST_DISTANCE = {torch.float32: 1e-3, torch.float64: 1e-7}
 
 
 def time_weights(times: Tensor, lengths: Tensor, scratch: Scratch | None = None) -> Tensor:
@@ -72,8 +72,11 @@ def bmc2_loss(
             constant = forth * (repel * both_valid).sum() + back * (repel.mT * both_valid).sum()
             n_pairs = both_valid.sum().clamp_min(1).to(weights.dtype)
         room = scratch.take(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
-        contrast = scale * _affine_contrast(projected[u], projected[v], coefficient, room)
-        total = total + (contrast + MARGIN * constant) / n_pairs
+        if u == v:
+            contrast = _SelfContrast.apply(projected[u], coefficient, room)  # type: ignore[no-untyped-call]
+        else:
+            contrast = _CrossContrast.apply(projected[u], projected[v], coefficient, room)  # type: ignore[no-untyped-call]
+        total = total + (scale * contrast + MARGIN * constant) / n_pairs
     return total
 
 
@@ -111,20 +114,18 @@ def cue_weight_matrix(chosen: str | Sequence[Sequence[float]], n_cues: int) -> T
     return weights
 
 
-def _affine_contrast(u: Tensor, v: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
-    if u is v:
-        alone: Tensor = _SelfContrast.apply(u, coefficient, room)  # type: ignore[no-untyped-call]
-        return alone
-    total: Tensor = _CrossContrast.apply(u, v, coefficient, room)  # type: ignore[no-untyped-call]
-    return total
-
-
 def _distances_(u: Tensor, v: Tensor, room: Tensor) -> Tensor:
     """Write ‖u_i − v_j‖ of unit vectors into `room` (B, N, N)."""
     for number in range(len(u)):  # one recording at a time stays in the processor's cache
         torch.mm(u[number], v[number].mT, out=room[number])
         room[number].mul_(-2.0).add_(2.0).clamp_min_(0.0).sqrt_()
     return room
+
+
+def _slope_(coefficient: Tensor, distance: Tensor) -> Tensor:
+    """Turn distances, in place, into A/d, held where d cannot be told from 0."""
+    distance.clamp_min_(SMALLEST_DISTANCE[distance.dtype])
+    return torch.div(coefficient, distance, out=distance)
 
 
 class _CrossContrast(torch.autograd.Function):
@@ -139,7 +140,7 @@ class _CrossContrast(torch.autograd.Function):
     def forward(ctx: Any, u: Tensor, v: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
         distance = _distances_(u, v, room)
         total = torch.dot(coefficient.reshape(-1), distance.view(-1))
-        slope = torch.div(coefficient, distance.clamp_min_(SMALLEST_DISTANCE), out=distance)
+        slope = _slope_(coefficient, distance)
         ctx.save_for_backward(u, v, slope)
         return total
 
@@ -159,7 +160,7 @@ class _SelfContrast(torch.autograd.Function):
         diagonal = distance.diagonal(dim1=-2, dim2=-1)
         diagonal.zero_()  # free of rounding
         total = torch.dot(coefficient.reshape(-1), distance.view(-1))
-        slope = torch.div(coefficient, distance.clamp_min_(SMALLEST_DISTANCE), out=distance)
+        slope = _slope_(coefficient, distance)
         diagonal.zero_()
         ctx.save_for_backward(u, slope)
         return total

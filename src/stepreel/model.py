@@ -23,7 +23,8 @@ from stepreel.config import Settings, pick_cues, validated
 from stepreel.errors import ModelError
 from stepreel.files import explained, write_bytes, write_text
 from stepreel.learning import METHOD_VERSION, Training
-from stepreel.types import Floats, TrackedRecording
+from stepreel.sampling import learning_rate
+from stepreel.types import Floats, TrackedRecording, cues_and_widths
 from stepreel.version import __version__
 
 FOLDER = "model"  # where `run` puts it, inside its output folder
@@ -72,7 +73,7 @@ class TaskModel:
         return self.card.settings
 
     def __repr__(self) -> str:
-        cues = ", ".join(f"{cue} ({card.width})" for cue, card in self.card.cues.items())
+        cues = cues_and_widths({cue: card.width for cue, card in self.card.cues.items()})
         return f"TaskModel({cues}; {len(self.centres)} kinds of steps)"
 
 
@@ -109,23 +110,22 @@ def write_model(
     return TaskModel(card, training.weights, centres)
 
 
-def _write_metrics(folder: Path, training: Training, settings: Settings) -> None:
-    from stepreel.sampling import learning_rate
-
+def metrics_text(losses: Sequence[float], seconds: Sequence[float], settings: Settings) -> str:
+    """Return one line of JSON per epoch."""
     lines = [
-        json.dumps(
-            {
-                "epoch": epoch,
-                "loss": loss,
-                "learning_rate": learning_rate(epoch - 1, settings.train),
-                "seconds": round(seconds, 4),
-            }
-        )
-        for epoch, (loss, seconds) in enumerate(
-            zip(training.losses, training.seconds, strict=True), start=1
-        )
+        {
+            "epoch": epoch,
+            "loss": loss,
+            "learning_rate": learning_rate(epoch - 1, settings.train),
+            "seconds": round(spent, 4),
+        }
+        for epoch, (loss, spent) in enumerate(zip(losses, seconds, strict=True), start=1)
     ]
-    text = "\n".join(lines) + "\n"
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _write_metrics(folder: Path, training: Training, settings: Settings) -> None:
+    text = metrics_text(training.losses, training.seconds, settings)
     path, picture = folder / "metrics.jsonl", folder / "loss.png"
     if picture.exists() and path.exists() and path.read_text(encoding="utf-8") == text:
         return  # drawing takes a second
@@ -158,6 +158,11 @@ def read_model(path: Path | str) -> TaskModel:
         raise ModelError(
             f"{folder / 'model.json'}: not a model of version 1: {where}: {first['msg']}"
         ) from problem
+    if card.method != METHOD_VERSION:
+        raise ModelError(
+            f"{folder}: was trained by version {card.method} of the method, and this is version "
+            f"{METHOD_VERSION}, which would embed otherwise; train anew"
+        )
     arrays = _load_weights(folder, card, content)
     return TaskModel(card, arrays, arrays.pop(CENTRES))
 
@@ -186,11 +191,22 @@ def _hash(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
+def check_extractors(model: TaskModel, extractors: Mapping[str, Mapping[str, object]]) -> None:
+    """Raise ModelError unless features will be made as the model's were; cheap, so ask first."""
+    for cue, now in extractors.items():
+        then = model.card.cues[cue].made_by if cue in model.card.cues else {}
+        if differences := _differences({key: then.get(key) for key in now}, now):
+            raise ModelError(
+                f"the model's {cue} features were made otherwise than here ({differences}); "
+                "train anew"
+            )
+
+
 def check_fits(model: TaskModel, recording: TrackedRecording) -> None:
     """Raise ModelError unless a recording has just the features the model was trained on."""
     known = model.card.cues
-    expected = ", ".join(f"{cue} ({card.width})" for cue, card in known.items())
-    there = ", ".join(f"{cue} ({track.width})" for cue, track in recording.tracks.items())
+    expected = cues_and_widths({cue: card.width for cue, card in known.items()})
+    there = cues_and_widths({cue: track.width for cue, track in recording.tracks.items()})
     if expected != there:
         raise ModelError(
             f"{recording.name}: the model was trained on the cues {expected}, this has {there}; "

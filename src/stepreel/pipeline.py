@@ -24,7 +24,7 @@ from stepreel.folders import name_folders
 from stepreel.keysteps import find_steps
 from stepreel.learning import learning_notes, recall_training
 from stepreel.machine import Device
-from stepreel.model import FOLDER, TaskModel, check_fits, write_model
+from stepreel.model import FOLDER, TaskModel, check_extractors, check_fits, write_model
 from stepreel.report import write_index, write_report
 from stepreel.store import Store
 from stepreel.storyboard import Storyboard
@@ -35,11 +35,17 @@ from stepreel.video import probe
 
 @dataclass
 class TaskResult:
-    """What became of every recording: a storyboard, or the reason why there is none."""
+    """What became of every recording: a storyboard, or the reason why there is none.
+
+    index    the page that shows them all, where there is one
+    unsaved  why the model or the index could not be written, though the storyboards could
+    """
 
     boards: dict[Path, Storyboard] = field(default_factory=dict)
     folders: dict[Path, Path] = field(default_factory=dict)
     failures: dict[Path, str] = field(default_factory=dict)
+    index: Path | None = None
+    unsaved: list[str] = field(default_factory=list)
 
 
 def run_task(
@@ -68,11 +74,16 @@ def run_task(
         result.folders = name_folders(list(extractions), output)
         if model is None:
             _write_model(output, recordings, settings, store, task.centres, result)
-    for (path, extraction), clustering in zip(extractions.items(), task.clusterings, strict=True):
+    notes = learning_notes([one.times for one in recordings], settings)
+    for number, (path, extraction) in enumerate(extractions.items()):
         try:
-            notes = learning_notes(extraction.times, settings) if model is None else []
-            folder = result.folders.get(path)
-            result.boards[path] = _tell(extraction, clustering, settings, folder, notes)
+            result.boards[path] = _tell(
+                extraction,
+                task.clusterings[number],
+                settings,
+                result.folders.get(path),
+                notes[number] if model is None else [],
+            )
         except (OutputError, StoreError) as problem:
             result.failures[path] = str(problem)
     if output is not None and len(paths) > 1 and result.boards:
@@ -91,8 +102,8 @@ def _write_model(
     try:
         training = recall_training(recordings, settings, store)
         write_model(output / FOLDER, recordings, settings, training, centres)
-    except OutputError as problem:  # the storyboards can be written all the same
-        result.failures[output / FOLDER] = str(problem)
+    except OutputError as problem:
+        result.unsaved.append(str(problem))
 
 
 def _write_index(output: Path, result: TaskResult) -> None:
@@ -100,8 +111,9 @@ def _write_index(output: Path, result: TaskResult) -> None:
     failed = [(path.name, reason) for path, reason in result.failures.items()]
     try:
         write_index(output, boards, failed=failed)
-    except OutputError as problem:  # the storyboards are there all the same
-        result.failures[output / "index.html"] = str(problem)
+        result.index = output / "index.html"
+    except OutputError as problem:
+        result.unsaved.append(str(problem))
 
 
 def watch_recordings(
@@ -114,6 +126,8 @@ def watch_recordings(
 ) -> tuple[dict[Path, Extraction], dict[Path, str]]:
     """Extract the tracks of every recording that can be used; say why the others cannot."""
     cues = make_cues(settings.extract.cues)
+    if model is not None:
+        check_extractors(model, {cue.name: cue.settings() for cue in cues})
     extractions, failures = {}, {}
     for number, path in enumerate(paths, start=1):
         of_how_many = f" {number}/{len(paths)}" if len(paths) > 1 else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.config import LossSettings, TrainSettings
+from stepreel.config import Settings, TrainSettings
 from stepreel.types import Seconds
 
 
@@ -34,13 +35,18 @@ def draw_batches(n_recordings: int, batch_size: int, rng: np.random.Generator) -
 
     17 recordings in batches of 4 make 4 steps; one recording makes one step of 4 samplings of it.
     """
-    n_steps = max(batch_size, n_recordings) // batch_size
+    n_steps = steps_per_epoch(n_recordings, batch_size)
     return rng.integers(n_recordings, size=(n_steps, batch_size))
+
+
+def steps_per_epoch(n_recordings: int, batch_size: int) -> int:
+    """Count an epoch's steps; an incomplete last batch is dropped."""
+    return max(batch_size, n_recordings) // batch_size
 
 
 def draws(n_recordings: int, settings: TrainSettings) -> float:
     """Return how often each recording is drawn on average in all epochs together."""
-    n_steps = max(settings.batch_size, n_recordings) // settings.batch_size
+    n_steps = steps_per_epoch(n_recordings, settings.batch_size)
     return settings.epochs * n_steps * settings.batch_size / n_recordings
 
 
@@ -67,17 +73,35 @@ def count_chunks(n_moments: Sequence[int], settings: TrainSettings) -> int:
     return max(1, min(asked, max(n_moments)))
 
 
-def asked_window(times: Seconds, settings: LossSettings) -> float:
-    """Return σ in seconds, as asked for in seconds or in moments of the track."""
-    if settings.window_frames is None:
-        return settings.window_seconds
-    return settings.window_frames * (track_seconds(times) / len(times))
+@dataclass(frozen=True)
+class Window:
+    """σ of one recording: what was asked for, and what is used."""
+
+    asked_seconds: float
+    seconds: float
+
+
+def window_of(times: Seconds, n_chunks: int, settings: Settings) -> Window:
+    """Return σ of a recording of which `n_chunks` moments are drawn.
+
+    Where a chunk is wider than σ, the window would hold nothing: then it is two chunks wide.
+    """
+    frames = settings.loss.window_frames
+    asked = settings.loss.window_seconds if frames is None else frames * spacing_seconds(times)
+    extent = settings.train.temporal_extent
+    # A short recording is sampled with repetition: its chunks are no narrower than its moments.
+    chunks = min(n_chunks, max(1, round(extent * len(times))))
+    return Window(asked, fitting_window(asked, extent * track_seconds(times), chunks))
+
+
+def spacing_seconds(times: Seconds) -> float:
+    """Return how far apart moments are, gaps between them left aside."""
+    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
 
 def track_seconds(times: Seconds) -> float:
     """Return how long a track lasts, its last moment included."""
-    spacing = float(times[1] - times[0]) if len(times) > 1 else 1.0
-    return float(times[-1] - times[0]) + spacing
+    return float(times[-1] - times[0]) + spacing_seconds(times)
 
 
 def fitting_window(window_seconds: float, seconds: float, n_chunks: int) -> float:

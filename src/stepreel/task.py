@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stepreel.cluster import assign_recordings, fit_centres
 from stepreel.config import Settings
@@ -21,6 +22,9 @@ from stepreel.types import (
     TrackedRecording,
     no_progress,
 )
+
+if TYPE_CHECKING:
+    from stepreel.train import OnCheckpoint
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,18 @@ def learn_task(
     model: TaskModel | None = None,
     device: Device = "auto",
     progress: Progress = no_progress,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> LearnedTask:
     """Embed and cluster recordings; where steps turn out to be parted by pauses, without those."""
     if model is None:
-        embeddings = learn_embeddings(recordings, settings, store, device=device, progress=progress)
+        embeddings = learn_embeddings(
+            recordings,
+            settings,
+            store,
+            device=device,
+            progress=progress,
+            on_checkpoint=on_checkpoint,
+        )
     else:
         from stepreel.embed import embed_with_model
 

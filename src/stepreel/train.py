@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from stepreel.alignment import alignment_loss
-from stepreel.config import Settings
+from stepreel.config import Bootstrap, Settings
 from stepreel.dataset import Batch, Lesson, gather
 from stepreel.encoder import Encoder
 from stepreel.errors import StepreelError
@@ -27,12 +27,14 @@ from stepreel.sampling import count_chunks, draw_batches, learning_rate, sample_
 from stepreel.scratch import Scratch
 from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
-from stepreel.windows import Bootstrap, Pairs, alike_window, choose_pairs, near_window
+from stepreel.windows import Pairs, alike_window, choose_pairs, near_window
 
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
 SETTLE_SHARE = 0.02
 SMALL_LOSS = 0.25  # of the first one: what is left below that is little, however it falls
+
+OnCheckpoint = Callable[[Sequence[float], Sequence[float]], None]
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +61,16 @@ def train_encoder(
     entry: Entry | None = None,
     device: torch.device | None = None,
     progress: Progress = no_progress,
+    on_checkpoint: OnCheckpoint | None = None,
 ) -> Trained:
-    """Train an encoder on `lessons`; with an `entry`, re-use or resume what is stored there."""
+    """Train an encoder on `lessons`; with an `entry`, re-use or resume what is stored there.
+
+    `on_checkpoint` is told every epoch's loss and duration whenever a checkpoint is written.
+    """
     cue_widths = {cue: int(x.shape[-1]) for cue, x in lessons[0].inputs.items()}
-    trained = Trained(build_encoder(cue_widths, settings).to(device or torch.device("cpu")))
+    device = device or torch.device("cpu")
+    lessons = [lesson.to(device) for lesson in lessons]
+    trained = Trained(build_encoder(cue_widths, settings).to(device))
     optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
     if entry is not None and _load(entry, trained, optimiser) == "finished":
         return trained
@@ -77,6 +85,8 @@ def train_encoder(
         progress("learning", len(trained.losses), epochs)
         if entry is not None and time.monotonic() - saved_at > pause:
             _save(entry, trained, optimiser, "under way")
+            if on_checkpoint is not None:
+                on_checkpoint(trained.losses, trained.seconds)
             saved_at = time.monotonic()
     if entry is not None:
         _save(entry, trained, optimiser, "finished")
@@ -108,28 +118,33 @@ def _train_epoch(
     rng = np.random.default_rng([settings.train.seed, epoch])
     n_chunks = count_chunks([len(lesson) for lesson in lessons], settings.train)
     extent = settings.train.temporal_extent
-    device = next(trained.encoder.parameters()).device
-    losses = []
+    losses: list[float] = []
     for drawn in draw_batches(len(lessons), settings.train.batch_size, rng):
         chosen = [lessons[number] for number in drawn]
         picks = [
             torch.from_numpy(sample_chunks(len(one), n_chunks, rng, extent=extent))
             for one in chosen
         ]
-        batch = gather(chosen, picks, drawn=drawn.tolist(), scratch=trained.scratch).to(device)
+        batch = gather(chosen, picks, drawn=drawn.tolist(), scratch=trained.scratch)
         loss = batch_loss(trained.encoder, batch, settings, trained.scratch)
         if not torch.isfinite(loss):
-            raise StepreelError(
-                f"training broke down in epoch {epoch + 1}: the loss is {loss.item()}; "
-                "try a smaller train.learning_rate"
-            )
+            raise _breakdown(epoch, f"the loss is {loss.item()}", first=not trained.losses + losses)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         if epoch > 0:
             failpoint("mid-epoch")
         optimiser.step()
         losses.append(loss.item())
+    if not all(bool(torch.isfinite(weights).all()) for weights in trained.encoder.parameters()):
+        raise _breakdown(epoch, "weights are no numbers any more", first=False)
     return float(np.mean(losses))
+
+
+def _breakdown(epoch: int, what: str, *, first: bool) -> StepreelError:
+    advice = "try a smaller train.learning_rate"
+    if first:  # nothing has been learned yet: it must be what came in
+        advice = "the features may be too large; try train.standardise=recording"
+    return StepreelError(f"training broke down in epoch {epoch + 1}: {what}; {advice}")
 
 
 def batch_loss(
@@ -148,17 +163,19 @@ def batch_loss(
     )
     if settings.loss.alignment_weight == 0:
         return loss
-    aligned = alignment_loss(projected[0], batch.drawn, settings.loss.alignment_smoothing)
+    main_valid = next(iter(batch.valid.values()))
+    smoothing = settings.loss.alignment_smoothing
+    aligned = alignment_loss(projected[0], batch.drawn, smoothing, main_valid)
     return loss + settings.loss.alignment_weight * aligned
 
 
 def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: Scratch | None = None) -> Pairs:
     """Find near and alike moments; no gradient flows through them."""
     near = near_window(batch.times, batch.window_seconds[:, None, None], scratch)
-    alike = None
+    alike, valid = None, None if bool(batch.raw_valid.all()) else batch.raw_valid
     if batch.raw_distances is not None:
-        alike = alike_window(batch.raw_distances, near, batch.raw_valid, scratch)
-    return choose_pairs(near, alike, bootstrap)
+        alike = alike_window(batch.raw_distances, near, valid, scratch)
+    return choose_pairs(near, alike, bootstrap, valid)
 
 
 def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -110,6 +110,15 @@ class FeatureTrack:
         return f"FeatureTrack({self.recording!r}, {self.cue!r}, {shape}, {extent})"
 
 
+def cues_and_widths(widths: Mapping[str, int]) -> str:
+    """Name cues and widths.
+
+    >>> cues_and_widths({"hands": 26, "gaze": 3})
+    'hands (26), gaze (3)'
+    """
+    return ", ".join(f"{cue} ({width})" for cue, width in widths.items())
+
+
 class TrackedRecording(Protocol):
     """A recording whose tracks are there, whether watched here or brought by the user.
 
@@ -127,6 +136,10 @@ class TrackedRecording(Protocol):
     @property
     def tracks(self) -> dict[str, FeatureTrack]:
         """One per cue, all with the same times; the first cue is the main one."""
+
+    @property
+    def start_seconds(self) -> float:
+        """When, on the recording's own clock, its tracks' time 0 is."""
 
     @property
     def track_settings(self) -> dict[str, object]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
+from stepreel.config import Bootstrap
 from stepreel.scratch import Scratch
 
 SYMMETRIC_BLOCKS = 8
-ROUNDING_SECONDS = 1e-3  # three hours in single precision
-
-Bootstrap = Literal["none", "sampled", "negatives", "union"]
 
 
 @dataclass(frozen=True)
@@ -27,11 +24,11 @@ class Pairs:
 def near_window(
     times: Tensor, window_seconds: float | Tensor, scratch: Scratch | None = None
 ) -> Tensor:
-    """Return W, (B, N, N): true where two moments lie at most σ apart, but for rounding."""
+    """Return W, (B, N, N): true where two moments lie at most σ apart."""
     shape = (*times.shape, times.shape[-1])
     gaps = (scratch or Scratch()).take("pairs", shape, times, times.dtype)
     torch.sub(times[:, :, None], times[:, None, :], out=gaps)
-    return gaps.abs_() <= window_seconds + ROUNDING_SECONDS
+    return gaps.abs_() <= window_seconds
 
 
 def standardise_over_channels_(raw: Tensor) -> None:
@@ -84,18 +81,24 @@ def alike_window(
     return alike
 
 
-def choose_pairs(near: Tensor, alike: Tensor | None, bootstrap: Bootstrap) -> Pairs:
+def choose_pairs(
+    near: Tensor, alike: Tensor | None, bootstrap: Bootstrap, valid: Tensor | None = None
+) -> Pairs:
     """Say which pairs attract and which repel each other.
 
     none       near ones attract, all others repel (MC2)
     sampled    alike ones attract, all others repel: the σ-window only sets the threshold
     negatives  near ones attract; of the others those that are alike do neither
     union      near ones and alike ones attract, all others repel (BMC2)
+
+    valid      (B, N), where raw features are known; elsewhere the σ-window alone decides
     """
     if bootstrap == "none":
         return Pairs(near, ~near)
     assert alike is not None
     if bootstrap == "sampled":
+        if valid is not None:
+            alike = torch.where(valid[:, None, :] & valid[:, :, None], alike, near)
         return Pairs(alike, ~alike)
     union = near | alike
     return Pairs(near if bootstrap == "negatives" else union, ~union)

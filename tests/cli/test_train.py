@@ -36,7 +36,7 @@ def features(tmp_path_factory):
     done = stepreel("train", *sorted(folder.glob("*.npz")), "-o", folder / "task", "-k", 4, *BRIEF)
     assert done.returncode == 0, done.stderr
     assert "cues: hands (4), gaze (2)" in done.stdout
-    assert "(4 kinds of steps)" in done.stdout
+    assert "(4 kinds of step)" in done.stdout
     return folder
 
 
@@ -74,7 +74,7 @@ def test_a_model_of_features_is_no_use_for_videos_and_the_other_way_round(
     videos, features, tmp_path
 ):
     done = stepreel("run", videos / "new.mp4", "--model", features / "task", "-o", tmp_path)
-    refused(done, 2, "trained on feature files with the cues hands, gaze")
+    refused(done, 2, "trained on feature files with the cues hands, gaze, not on videos")
     done = stepreel("embed", features / "take0.npz", "--model", videos / "out", "-o", tmp_path)
     refused(done, 2, "take0.npz: no cue 'motion'; (T, D) arrays in it: hands, gaze")
     refused(stepreel("run", features / "take0.npz", "-o", tmp_path), 2, "take0.npz: holds features")
@@ -84,7 +84,7 @@ def test_embeddings_of_features_are_on_their_own_clock(features, tmp_path):
     takes = sorted(features.glob("*.npz"))
     done = stepreel("embed", *takes, "--model", features / "task", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
-    found = np.load(tmp_path / "take1.npz", allow_pickle=False)
+    found = np.load(tmp_path / "take1.embedding.npz", allow_pickle=False)
     assert found["times"][0] == 10.0
     assert found["embedding"].shape == (40, 256)
     assert found["cluster"].shape == found["distance"].shape == found["valid"].shape == (40,)
@@ -96,7 +96,7 @@ def test_other_cues_can_be_embedded_but_have_no_clusters(features, tmp_path):
     done = stepreel(*command, "--embed-cues", "gaze")
     assert done.returncode == 0, done.stderr
     assert "no clusters are written" in done.stdout
-    assert sorted(np.load(tmp_path / "take0.npz")) == ["embedding", "times", "valid"]
+    assert sorted(np.load(tmp_path / "take0.embedding.npz")) == ["embedding", "times", "valid"]
     refused(stepreel(*command, "--embed-cues", "nose"), 2, "known here: all, main, hands, gaze")
 
 
@@ -105,7 +105,12 @@ def test_a_video_can_be_trained_on_and_embedded(videos, tmp_path):
     assert done.returncode == 0, done.stderr
     done = stepreel("embed", videos / "new.mp4", "--model", tmp_path / "task", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert np.load(tmp_path / "new.npz")["embedding"].shape == (24, 128)
+    assert np.load(tmp_path / "new.embedding.npz")["embedding"].shape == (24, 128)
+    refused(
+        stepreel("embed", videos / "new.mp4", "--model", tmp_path / "task", "--fps", 3),
+        2,
+        "--fps and --times are about feature files",
+    )
 
 
 def test_files_that_do_not_fit_are_named_and_the_rest_is_trained_on(features, tmp_path):
@@ -135,16 +140,59 @@ def test_wrong_options_are_refused_with_the_way_out(videos, features, tmp_path):
     refused(stepreel("train", good, "--device", "tpu", *out), 2, "known: auto, cpu, cuda, mps")
     refused(stepreel("train", good, "--set", "loss.bootstrap_on=nose", *out), 2, "hands, gaze")
     refused(stepreel("train", good, "--preset", "ikae", *out), 2, "known: ", "ikea")
+    refused(stepreel("train", good, "--set", "extract.cues=gaze", *out), 2, "--cues names those")
+    refused(
+        stepreel("train", good, "--set", "loss.cue_weights=1,x;0,1", *out), 2, "rows of numbers"
+    )
+    refused(stepreel("train", good, "--set", "loss.cue_weights=0,0;0,0", *out), 2, "all are 0")
     refused(stepreel("embed", good, "--model", tmp_path / "none", *out), 2, "no model here")
     np.save(tmp_path / "a.npy", np.eye(9))
     refused(stepreel("train", tmp_path / "a.npy", *out), 2, "give --times FILE or --fps NUMBER")
     assert not (tmp_path / "task").exists()
 
 
-def test_training_twice_re_uses_what_is_stored(features, tmp_path):
+def test_training_again_elsewhere_gives_the_same_model(features, tmp_path):
     command = ["train", features / "take0.npz", *BRIEF, "-k", 2]
     for name in ("a", "b"):
-        done = stepreel(*command, "-o", tmp_path / name, cache=tmp_path / "cache")
+        done = stepreel(*command, "-o", tmp_path / name, cache=tmp_path / f"cache-{name}")
         assert done.returncode == 0, done.stderr
-    for file in ("model.safetensors", "metrics.jsonl", "loss.png", "model.json"):
+    for file in ("model.safetensors", "model.json", "loss.png"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+def test_embedding_beside_the_features_leaves_them_alone(features, tmp_path):
+    source = tmp_path / "take.npz"
+    source.write_bytes((features / "take0.npz").read_bytes())
+    done = stepreel("embed", source, "--model", features / "task", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert source.read_bytes() == (features / "take0.npz").read_bytes()
+
+
+def test_cues_may_have_any_name_and_long_chunks_are_mentioned(tmp_path):
+    rng = np.random.default_rng(0)
+    arrays = {"hands.left": rng.normal(size=(40, 3)), "items": rng.normal(size=(40, 2))}
+    np.savez(tmp_path / "take.npz", times=60.0 * np.arange(40), **arrays)
+    done = stepreel("train", tmp_path / "take.npz", "-o", tmp_path / "task", "-k", 2, *BRIEF)
+    assert done.returncode == 0, done.stderr
+    assert "cues: hands.left (3), items (2)" in done.stdout
+    assert "moments up to 300.0 s apart were taken as alike, instead of 3 s" in done.stdout
+
+
+def test_training_that_breaks_down_says_why(features, tmp_path):
+    command = [
+        "train",
+        features / "take0.npz",
+        "-o",
+        tmp_path / "task",
+        "--set",
+        "train.n_chunks=16",
+    ]
+    wild = ["--set", "train.learning_rate=1e30", "--set", "train.epochs=1"]
+    for _ in range(2):
+        done = stepreel(*command, *wild, cache=tmp_path / "cache")
+        refused(done, 2, "training went astray; try a smaller train.learning_rate")
+    done = stepreel(*command, *wild[:2], cache=tmp_path / "cache")
+    refused(done, 2, "training broke down in epoch 2", "try a smaller train.learning_rate")
+    np.savez(tmp_path / "huge.npz", times=np.arange(30.0), x=np.full((30, 4), 1e30))
+    done = stepreel("train", tmp_path / "huge.npz", "-o", tmp_path / "h", "--preset", "meccano")
+    refused(done, 2, "the features may be too large; try train.standardise=recording")

@@ -21,7 +21,15 @@ from stepreel.cli.options import (
     settings_of_model,
 )
 from stepreel.cli.sources import read_feature_files, sort_sources, watch_videos
-from stepreel.cli.terminal import NOTHING_DONE, SOME_FAILED, clear_errors, progress_bar, refuse, say
+from stepreel.cli.terminal import (
+    NOTHING_DONE,
+    SOME_FAILED,
+    clear_errors,
+    counted,
+    progress_bar,
+    refuse,
+    say,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,8 +59,9 @@ def embed(
 ) -> None:
     """Embed recordings with a trained model; nothing is learned.
 
-    Each becomes a .npz file: `times` (T,) in seconds, `embedding` (T, D), `valid` (T,), and
-    `cluster` (T,) with the `distance` (T,) to its centre: the model's kinds of steps.
+    Each becomes NAME.embedding.npz: `times` (T,) in seconds, `embedding` (T, D),
+    `valid` (T,), and `cluster` (T,) with the `distance` (T,) to its centre:
+    the model's kinds of steps.
     """
     with clear_errors():
         from stepreel.config import pick_cues
@@ -74,7 +83,9 @@ def embed(
                     sources.paths, cues=known, fps=fps, times=times, model=trained
                 )
             else:
-                _, settings = settings_of_model(model, None, {})
+                if fps or times:
+                    raise refuse("--fps and --times are about feature files; these are videos")
+                settings = settings_of_model(trained, None, {})
                 found = watch_videos(
                     sources.paths, settings, open_store(cache), model=trained, progress=progress
                 )
@@ -88,12 +99,13 @@ def embed(
             centres = trained.centres if asked in (None, usual) else None
             if centres is None:
                 say("note: no clusters are written; the model knows them for " + ", ".join(usual))
-            files = name_files(list(found), output, ".npz")
+            files = name_files(list(found), output, ".embedding.npz")
             for number, (path, recording) in enumerate(found.items()):
                 (track,) = embed_with_model(trained, [recording], cues=asked, device=where)
                 _write(files[path], track, recording, centres)
                 progress("embedding", number + 1, len(found))
-                say(f"{path.name}: {len(track)} moments x {track.width}, {files[path]}")
+                size = f"{counted(len(track), 'moment')} x {track.width}"
+                say(f"{path.name}: {size}, {files[path]}")
         if len(found) < len(sources.paths):
             raise typer.Exit(SOME_FAILED)
 
@@ -105,12 +117,10 @@ def _write(
     import numpy as np
 
     from stepreel.cluster import assign_to_centres
-    from stepreel.feature_files import FeatureRecording
     from stepreel.files import explained, write_bytes
 
-    start = recording.start_seconds if isinstance(recording, FeatureRecording) else 0.0
     arrays: dict[str, NDArray[Any]] = {
-        "times": track.times + start,
+        "times": track.times + recording.start_seconds,
         "embedding": track.features,
         "valid": track.valid,
     }

@@ -23,14 +23,14 @@ Cache = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 Clusters = Annotated[
-    int | None, typer.Option("--clusters", "-k", help="Kinds of steps to look for [7].")
+    int | None, typer.Option("--clusters", "-k", help="Kinds of steps to look for (7).")
 ]
-Preset = Annotated[str | None, typer.Option(help="Named settings to start from [quick].")]
+Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting: train.epochs=50."),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of everything random [0].")]
+Seed = Annotated[int | None, typer.Option(help="Seed of everything random (0).")]
 EmbedCues = Annotated[
     str | None,
     typer.Option(metavar="CUE,CUE", help="Cues to cluster by: names, main or all."),
@@ -78,6 +78,8 @@ def resolve_settings(
 
     try:
         if cues is not None:
+            if "extract.cues" in overrides:
+                raise ValueError("extract.cues names cues of videos; --cues names those of files")
             overrides = {**overrides, "extract.cues": list(cues)}
         settings = load_settings(preset or DEFAULT_PRESET, overrides)
         if cues is None:
@@ -89,23 +91,23 @@ def resolve_settings(
 
 
 def settings_of_model(
-    path: Path, preset: str | None, overrides: Mapping[str, object]
-) -> tuple[TaskModel, Settings]:
-    """Read a model and what it fixes, or explain why it cannot be used so."""
+    trained: TaskModel, preset: str | None, overrides: Mapping[str, object]
+) -> Settings:
+    """Return what a model fixes for videos, or explain why it cannot be used so."""
     from stepreel.cues import CUES
-    from stepreel.model import read_model, settings_for
+    from stepreel.feature_files import FROM_FILE
+    from stepreel.model import settings_for
 
-    trained = read_model(path)
-    cues = ", ".join(trained.card.cues)
-    if not set(trained.card.cues) <= set(CUES):
+    cards = trained.card.cues
+    if not set(cards) <= set(CUES) or any(card.made_by == FROM_FILE for card in cards.values()):
         raise refuse(
-            f"{path}: was trained on feature files with the cues {cues}, which no video has; "
-            "give such files to `stepreel embed`"
+            f"the model was trained on feature files with the cues {', '.join(cards)}, not on "
+            "videos; give such files to `stepreel embed`"
         )
     if preset is not None:
         raise refuse("--preset cannot be changed with a trained model; leave it out")
     try:
-        return trained, settings_for(trained, overrides)
+        return settings_for(trained, overrides)
     except ValueError as problem:
         raise refuse(str(problem)) from None
 

@@ -27,6 +27,7 @@ from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
     clear_errors,
+    counted,
     progress_bar,
     say,
     warn,
@@ -58,7 +59,7 @@ def run(
     clusters: Clusters = None,
     top: Annotated[
         int | None,
-        typer.Option(help="Show so many steps, the clearest [all of 1 s or more, at most 20]."),
+        typer.Option(help="Show so many steps, the clearest (all of 1 s or more, at most 20)."),
     ] = None,
     preset: Preset = None,
     assignments: Assignments = None,
@@ -70,9 +71,10 @@ def run(
 ) -> None:
     """Find the key steps of one or several recordings of a task.
 
-    Several recordings are learned and clustered together: the same step gets the same colour
-    in each storyboard. A second run re-uses everything that did not change. What was learned is
-    kept in the output folder too: with --model, the same steps are found in later takes.
+    Several recordings are learned and clustered together: the same step
+    gets the same colour in each storyboard. A second run re-uses everything
+    that did not change. What was learned is kept in the output folder too:
+    with --model, the same steps are found in later takes.
     """
     with clear_errors():
         overrides = named_overrides(
@@ -82,7 +84,10 @@ def run(
         if model is None:
             settings = resolve_settings(preset, overrides)
         else:
-            trained, settings = settings_of_model(model, preset, overrides)
+            from stepreel.model import read_model
+
+            trained = read_model(model)
+            settings = settings_of_model(trained, preset, overrides)
         result = find(
             recordings,
             output,
@@ -92,10 +97,10 @@ def run(
             cache=cache,
             quiet=quiet,
         )
-        report_result(result, output)
+        report_result(result)
         if not result.boards:
             raise typer.Exit(NOTHING_DONE)
-        if result.failures:
+        if result.failures or result.unsaved:
             raise typer.Exit(SOME_FAILED)
 
 
@@ -122,7 +127,7 @@ def find(
         )
 
 
-def report_result(result: TaskResult, output: Path) -> None:
+def report_result(result: TaskResult) -> None:
     """Print every recording's steps and where its storyboard is, then what failed."""
     from stepreel.report.palette import letter
 
@@ -137,11 +142,11 @@ def report_result(result: TaskResult, output: Path) -> None:
         for note in board.notes:
             say(f"  note: {note}")
         say(f"  storyboard: {result.folders[path] / 'storyboard.html'}")
-    for reason in result.failures.values():
+    for reason in [*result.failures.values(), *result.unsaved]:
         warn(f"stepreel: {reason}")
     if len(result.boards) + len(result.failures) > 1:
-        if result.boards:
-            say(f"all recordings: {output / 'index.html'}")
+        if result.index is not None:
+            say(f"all recordings: {result.index}")
         say(f"{len(result.boards)} done, {len(result.failures)} failed")
 
 
@@ -149,11 +154,7 @@ def summary(board: Storyboard) -> str:
     """Say in a few words what was found."""
     kinds = len({step.cluster for step in board.steps})
     seconds = clock(board.recording.duration_seconds)
-    return f"{_count(len(board.steps), 'step')} of {_count(kinds, 'kind')} in {seconds}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    return f"{counted(len(board.steps), 'step')} of {counted(kinds, 'kind')} in {seconds}"
 
 
 def clock(seconds: float) -> str:

@@ -29,6 +29,16 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
+def counted(number: int, thing: str) -> str:
+    """Write a number of things.
+
+    >>> counted(1, "step"), counted(2, "kind of step")
+    ('1 step', '2 kinds of step')
+    """
+    noun, space, rest = thing.partition(" ")
+    return f"{number} {noun}{'' if number == 1 else 's'}{space}{rest}"
+
+
 def say(text: str) -> None:
     """Print a line of results."""
     typer.echo(printable(text))

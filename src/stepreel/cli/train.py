@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,12 +25,23 @@ from stepreel.cli.options import (
     resolve_settings,
 )
 from stepreel.cli.sources import read_feature_files, sort_sources, watch_videos
-from stepreel.cli.terminal import NOTHING_DONE, SOME_FAILED, clear_errors, progress_bar, refuse, say
+from stepreel.cli.terminal import (
+    NOTHING_DONE,
+    SOME_FAILED,
+    clear_errors,
+    counted,
+    progress_bar,
+    refuse,
+    say,
+)
 
 if TYPE_CHECKING:
+    from stepreel.config import Settings
     from stepreel.learning import Training
+    from stepreel.machine import Device
     from stepreel.model import TaskModel
-    from stepreel.types import TrackedRecording
+    from stepreel.store import Store
+    from stepreel.types import Progress, TrackedRecording
 
 
 def train(
@@ -61,16 +72,12 @@ def train(
 ) -> None:
     """Learn a task from its recordings; keep what was learned for later takes.
 
-    The model's folder holds model.json, model.safetensors, metrics.jsonl and loss.png. Use it with
-    `stepreel run new.mp4 --model FOLDER` or `stepreel embed`. Interrupted training goes on from its
-    last checkpoint when the same command is given again.
+    The model's folder holds model.json, model.safetensors, metrics.jsonl
+    and loss.png. Use it with `stepreel run new.mp4 --model FOLDER` or with
+    `stepreel embed`. Interrupted training goes on from its last checkpoint
+    when the same command is given again.
     """
     with clear_errors():
-        from stepreel.folders import check_writable
-        from stepreel.learning import recall_training
-        from stepreel.model import write_model
-        from stepreel.task import learn_task
-
         where = checked_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
@@ -81,37 +88,63 @@ def train(
             if sources.are_features:
                 chosen = [cue.strip() for cue in (cues or "").split(",") if cue.strip()]
                 found = read_feature_files(sources.paths, cues=chosen, fps=fps, times=times)
-                if not found:
-                    raise typer.Exit(NOTHING_DONE)
-                names = list(next(iter(found.values())).tracks)
-                settings = resolve_settings(preset, overrides, names)
-            elif cues or fps or times:
-                raise refuse(
-                    "--cues, --fps and --times are about feature files, and these are videos; "
-                    "--set extract.cues=… names cues of videos"
-                )
+                names = [cue for one in list(found.values())[:1] for cue in one.tracks]
+                settings = resolve_settings(preset, overrides, names) if found else None
             else:
+                if cues or fps or times:
+                    raise refuse(
+                        "--cues, --fps and --times are about feature files, and these are videos; "
+                        "--set extract.cues=… names cues of videos"
+                    )
                 settings = resolve_settings(preset, overrides)
-                check_writable(output)
                 found = watch_videos(sources.paths, settings, store, progress=progress)
-                if not found:
-                    raise typer.Exit(NOTHING_DONE)
-            check_writable(output)
-            usable = list(found.values())
-            task = learn_task(usable, settings, store, device=where, progress=progress)
-            training = recall_training(usable, settings, store)
-            model = write_model(output, usable, settings, training, task.centres)
-        _report(model, training, output)
+            if not found or settings is None:
+                raise typer.Exit(NOTHING_DONE)
+            _learn(list(found.values()), settings, store, output, where, progress)
         if len(found) < len(sources.paths):
             raise typer.Exit(SOME_FAILED)
 
 
+def _learn(
+    recordings: Sequence[TrackedRecording],
+    settings: Settings,
+    store: Store,
+    output: Path,
+    device: Device,
+    progress: Progress,
+) -> None:
+    from stepreel.files import explained, write_text
+    from stepreel.folders import check_writable
+    from stepreel.learning import learning_notes, recall_training
+    from stepreel.model import metrics_text, write_model
+    from stepreel.task import learn_task
+
+    check_writable(output)
+    times = [next(iter(one.tracks.values())).times for one in recordings]
+    for one, notes in zip(recordings, learning_notes(times, settings), strict=True):
+        for note in notes:
+            say(f"{one.name}: note: {note}")
+
+    def keep_metrics(losses: Sequence[float], seconds: Sequence[float]) -> None:
+        with explained(output):
+            write_text(output / "metrics.jsonl", metrics_text(losses, seconds, settings))
+
+    task = learn_task(
+        recordings, settings, store, device=device, progress=progress, on_checkpoint=keep_metrics
+    )
+    training = recall_training(recordings, settings, store)
+    model = write_model(output, recordings, settings, training, task.centres)
+    _report(model, training, output)
+
+
 def _report(model: TaskModel, training: Training, output: Path) -> None:
-    cues = ", ".join(f"{cue} ({card.width})" for cue, card in model.card.cues.items())
+    from stepreel.types import cues_and_widths
+
+    cues = cues_and_widths({cue: card.width for cue, card in model.card.cues.items()})
     losses = training.losses
     say(f"recordings: {len(model.card.recordings)}, cues: {cues}")
     say(
         f"loss: {losses[0]:.3f} in the first epoch, {losses[-1]:.3f} in the last of {len(losses)}; "
         f"{sum(training.seconds):.1f} s"
     )
-    say(f"model: {output} ({model.card.n_clusters} kinds of steps)")
+    say(f"model: {output} ({counted(model.card.n_clusters, 'kind of step')})")
