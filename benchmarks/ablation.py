@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from ablation_tables import TABLES, Row
 from matplotlib.figure import Figure
 
@@ -35,7 +34,6 @@ from stepreel.evaluation.localization import LocalizationScores, score_egoprocel
 from stepreel.feature_files import FeatureRecording, read_features
 from stepreel.files import write_bytes, write_text
 from stepreel.learning import METHOD_VERSION
-from stepreel.machine import usable_cores
 from stepreel.standardise import standardised
 from stepreel.store import Store, digest
 from stepreel.train import build_encoder, train_encoder
@@ -263,7 +261,6 @@ def say_cost(runs: Sequence[Run], data: Data, store: Store, options: argparse.Na
 
 def main() -> None:
     options = parse()
-    torch.set_num_threads(usable_cores())
     data = read_data(options.folder, [c for c in options.cues.split(",") if c])
     store = Store(options.output / "cache")
     runs = plan(options, data, store)

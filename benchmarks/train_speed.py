@@ -24,12 +24,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from stepreel.config import Settings, load_settings
-from stepreel.dataset import Lesson, gather, prepare_lesson
+from stepreel.dataset import Lesson, prepare_lesson
 from stepreel.encoder import Encoder
+from stepreel.gradients import GradientPool, gradient_pool
 from stepreel.machine import usable_cores
 from stepreel.sampling import sample_chunks
-from stepreel.scratch import Scratch
-from stepreel.train import batch_loss, build_encoder
+from stepreel.train import build_encoder
 from stepreel.types import FeatureTrack
 
 WIDTHS = {"appearance": 2048, "motion": 128}
@@ -139,10 +139,10 @@ def plain_loss(cues: nn.ModuleDict, task: Task, *, window_per_term: bool = False
     return total
 
 
-def timed_step(loss_of: Callable[[], Tensor], optimiser: torch.optim.Adam) -> float:
+def timed_step(fill_gradients: Callable[[], float], optimiser: torch.optim.Adam) -> float:
+    """Take one step; return its seconds."""
     start = time.perf_counter()
-    optimiser.zero_grad()
-    loss_of().backward()
+    fill_gradients()
     optimiser.step()
     return time.perf_counter() - start
 
@@ -170,15 +170,23 @@ def needed_gflop(hold_distances: bool, width: int = 128) -> float:
     return (enter + layers + attention + contrasts + raw) / 1e9
 
 
-def our_step(settings: Settings, task: Task, encoder: Encoder) -> Callable[[], Tensor]:
-    """Return what makes our loss, gathering included."""
-    scratch = Scratch()
+def plain_step(plain: nn.ModuleDict, task: Task, *, window_per_term: bool) -> Callable[[], float]:
+    """Return what fills the plain way's gradients and returns its loss."""
 
-    def loss() -> Tensor:
-        batch = gather(task.lessons, task.picks, scratch=scratch)
-        return batch_loss(encoder, batch, settings, scratch)
+    def fill() -> float:
+        plain.zero_grad()
+        loss = plain_loss(plain, task, window_per_term=window_per_term)
+        loss.backward()
+        return loss.item()
 
-    return loss
+    return fill
+
+
+def our_step(
+    settings: Settings, task: Task, encoder: Encoder, pool: GradientPool
+) -> Callable[[], float]:
+    """Return what fills our gradients and returns our loss, as in training."""
+    return lambda: pool.fill_gradients(encoder, task.lessons, task.picks, settings)
 
 
 def measure(n_steps: int, *, hold_distances: bool) -> None:
@@ -188,16 +196,20 @@ def measure(n_steps: int, *, hold_distances: bool) -> None:
     encoder = build_encoder(WIDTHS, settings)
     plain = nn.ModuleDict({cue: PlainCue(encoder.of(cue), 128) for cue in WIDTHS})
     adams = [torch.optim.Adam(model.parameters(), lr=1e-3) for model in (encoder, plain)]
-    ways = {
-        "stepreel": (our_step(settings, task, encoder), adams[0]),
-        "the plain way": (lambda: plain_loss(plain, task), adams[1]),
-        "the plainest way": (lambda: plain_loss(plain, task, window_per_term=True), adams[1]),
-    }
-    check_losses({way: loss_of().item() for way, (loss_of, _) in ways.items()})
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(n_steps):
-        for way, (loss_of, adam) in ways.items():
-            seconds[way].append(timed_step(loss_of, adam))
+    seconds: dict[str, list[float]] = {}
+    with gradient_pool(torch.device("cpu"), BATCH) as pool:
+        ways = {
+            "stepreel": (our_step(settings, task, encoder, pool), adams[0]),
+            "the plain way": (plain_step(plain, task, window_per_term=False), adams[1]),
+            "the plainest way": (plain_step(plain, task, window_per_term=True), adams[1]),
+        }
+        check_losses({way: fill() for way, (fill, _) in ways.items()})
+        for number in range(n_steps + 1):
+            for way, (fill, adam) in ways.items():
+                torch.set_num_threads(usable_cores())  # the pool's threads have one each
+                spent = timed_step(fill, adam)
+                if number > 0:
+                    seconds.setdefault(way, []).append(spent)
     ours = np.array(seconds["stepreel"])
     for way, values in seconds.items():
         ratios = np.array(values) / ours
@@ -230,8 +242,9 @@ def print_own_memory() -> None:
     encoder = build_encoder(WIDTHS, settings)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     adam = torch.optim.Adam(encoder.parameters(), lr=1e-3)
-    for _ in range(2):
-        timed_step(our_step(settings, task, encoder), adam)
+    with gradient_pool(torch.device("cpu"), BATCH) as pool:
+        for _ in range(2):
+            timed_step(our_step(settings, task, encoder, pool), adam)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  peak memory {peak:.0f} MB, of which {before:.0f} before the first step (under 1500)")
 

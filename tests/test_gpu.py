@@ -9,8 +9,9 @@ import torch
 from stepreel.config import load_settings
 from stepreel.dataset import gather, prepare_lesson
 from stepreel.embed import embed_recording
+from stepreel.gradients import batch_loss
 from stepreel.machine import check_device, pick_device
-from stepreel.train import batch_loss, build_encoder, train_encoder
+from stepreel.train import build_encoder, train_encoder
 from stepreel.types import FeatureTrack
 
 accelerated = pytest.mark.skipif(

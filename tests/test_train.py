@@ -8,10 +8,11 @@ from stepreel.config import EncoderSettings, load_settings
 from stepreel.dataset import prepare_lesson, prepare_lessons
 from stepreel.embed import embed_recording
 from stepreel.encoder import Encoder, encoder_inputs_, positional_encoding
+from stepreel.gradients import GradientPool, batch_loss, gradient_pool
 from stepreel.learning import learning_notes
 from stepreel.standardise import MovingAverage
 from stepreel.store import Store
-from stepreel.train import batch_loss, train_encoder
+from stepreel.train import build_encoder, train_encoder
 from stepreel.types import FeatureTrack
 from stepreel.windows import near_window
 
@@ -58,6 +59,48 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
     a, b, c = (train_encoder(lessons, settings(train__seed=s)) for s in (1, 1, 2))
     assert a.losses == b.losses
     assert a.losses != c.losses
+
+
+def test_the_number_of_threads_changes_no_bit_of_the_weights():
+    before = torch.get_num_threads()
+    chosen = settings(train__n_chunks=64, train__epochs=4)
+    encoders = []
+    try:
+        for n_threads in (1, 2, 3):
+            torch.set_num_threads(n_threads)
+            lessons = prepare_lessons([tracks(200), tracks(90, seed=1)], chosen)
+            encoders.append(train_encoder(lessons, chosen).encoder)
+            assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    for other in encoders[1:]:
+        for a, b in zip(encoders[0].parameters(), other.parameters(), strict=True):
+            assert torch.equal(a, b)
+
+
+def test_a_batch_taken_row_by_row_has_the_gradient_of_the_whole():
+    chosen = settings()
+    lessons = [prepare_lesson(tracks(seed=n), chosen) for n in range(3)]
+    lessons[1].valid["motion"][5:20] = False
+    picks = [torch.arange(24)] * 3
+    encoder = build_encoder({"appearance": 9, "motion": 4}, chosen)
+    whole = GradientPool(None).fill_gradients(encoder, lessons, picks, chosen)
+    expected = [weight.grad for weight in encoder.parameters()]
+    with gradient_pool(torch.device("cpu"), 3) as pool:
+        by_rows = pool.fill_gradients(encoder, lessons, picks, chosen)
+    assert by_rows == pytest.approx(whole, rel=1e-5)
+    for weight, gradient in zip(encoder.parameters(), expected, strict=True):
+        assert (weight.grad - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7
+
+
+def test_a_cue_that_counts_for_nothing_stays_as_it_is():
+    chosen = settings(loss__cue_weights=[[1.0, 0.0], [0.0, 0.0]], train__epochs=2)
+    trained = train_encoder([prepare_lesson(tracks(), chosen)], chosen).encoder
+    fresh = build_encoder({"appearance": 9, "motion": 4}, chosen)
+    for a, b in zip(
+        trained.of("motion").parameters(), fresh.of("motion").parameters(), strict=True
+    ):
+        assert torch.equal(a, b)
 
 
 def test_training_leaves_the_global_random_state_alone():

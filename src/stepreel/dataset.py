@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -138,10 +138,20 @@ def prepare_lesson(
         window_seconds=window_of(clock, n_chunks, settings).seconds + rounding,
         inputs={c: encoder_inputs_(features.pop(c), times, settings.encoder) for c in cues},
         valid=valid,
-        raw=raw_distances(raw) if hold_distances else raw,
+        raw=_in_one_thread(raw_distances, raw) if hold_distances else raw,
         raw_is_distances=hold_distances,
         raw_valid=torch.stack([valid[cue] for cue in bootstrap]).all(0),
     )
+
+
+def _in_one_thread(work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    """Round alike on any number of cores: a window's border may hang on the last digit."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return work(rows)
+    finally:
+        torch.set_num_threads(n_threads)
 
 
 def _raw(features: Sequence[Tensor], settings: Settings) -> Tensor:

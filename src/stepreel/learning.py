@@ -19,7 +19,7 @@ from stepreel.types import FeatureTrack, Floats, Progress, Seconds, TrackedRecor
 if TYPE_CHECKING:
     from stepreel.train import OnCheckpoint
 
-METHOD_VERSION = 5  # raise it when the same tracks and settings would give other embeddings
+METHOD_VERSION = 6  # raise it when the same tracks and settings would give other embeddings
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ def bmc2_loss(
     *,
     cue_weights: Tensor,
     valid: Sequence[Tensor],
+    counts: Tensor | None = None,
     scratch: Scratch | None = None,
 ) -> Tensor:
     """Return Σ_uv λ_uv · mean over pairs (i, j) of W·d/γ + (1−W)·γ·(ζ−d).
@@ -48,6 +49,7 @@ def bmc2_loss(
     weights      (B, N, N), γ
     cue_weights  (M, M), λ
     valid        one (B, N) per cue; a term's mean is over pairs valid in both its cues
+    counts       (M, M), how many pairs that is; those of a larger batch make this its share
     """
     scratch = scratch or Scratch()
     repel, slope, both_ways = (
@@ -60,24 +62,30 @@ def bmc2_loss(
     for number in range(len(slope)):  # for every term with the same λ either way
         both_ways[number].copy_(slope[number].mT).add_(slope[number])
     all_valid = all(bool(known.all()) for known in valid)
+    counts = count_pairs(valid) if counts is None else counts
     total = weights.new_zeros(())
     for u, v, forth, back in _terms(cue_weights):
         # d(v_i, u_j) is d(u_j, v_i): both directions share one distance matrix.
         scale = forth if forth == back else 1.0
         coefficient = both_ways if forth == back else forth * slope + back * slope.mT
-        constant, n_pairs = (forth + back) * repelled, repelled.new_tensor(slope.numel())
+        constant = (forth + back) * repelled
         if not all_valid:
             both_valid = valid[u][:, :, None] & valid[v][:, None, :]
             coefficient = coefficient * both_valid
             constant = forth * (repel * both_valid).sum() + back * (repel.mT * both_valid).sum()
-            n_pairs = both_valid.sum().clamp_min(1).to(weights.dtype)
         room = scratch.take(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
         if u == v:
             contrast = _SelfContrast.apply(projected[u], coefficient, room)  # type: ignore[no-untyped-call]
         else:
             contrast = _CrossContrast.apply(projected[u], projected[v], coefficient, room)  # type: ignore[no-untyped-call]
-        total = total + (scale * contrast + MARGIN * constant) / n_pairs
+        total = total + (scale * contrast + MARGIN * constant) / max(1.0, float(counts[u, v]))
     return total
+
+
+def count_pairs(valid: Sequence[Tensor]) -> Tensor:
+    """Count the pairs of moments (M, M) that are valid in both of two cues."""
+    per_row = torch.stack([known.sum(-1) for known in valid]).double().cpu()  # (M, B)
+    return per_row @ per_row.mT
 
 
 def _terms(cue_weights: Tensor) -> Iterator[tuple[int, int, float, float]]:

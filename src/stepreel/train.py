@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,18 +17,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stepreel.alignment import alignment_loss
-from stepreel.config import Bootstrap, Settings
-from stepreel.dataset import Batch, Lesson, gather
+from stepreel.config import Settings
+from stepreel.dataset import Lesson
 from stepreel.encoder import Encoder
 from stepreel.errors import StepreelError
 from stepreel.failpoints import failpoint
-from stepreel.loss import bmc2_loss, cue_weight_matrix, time_weights
+from stepreel.gradients import GradientPool, gradient_pool
 from stepreel.sampling import count_chunks, draw_batches, learning_rate, sample_chunks
-from stepreel.scratch import Scratch
 from stepreel.store import Entry
 from stepreel.types import Progress, no_progress
-from stepreel.windows import Pairs, alike_window, choose_pairs, near_window
 
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
@@ -46,7 +44,6 @@ class Trained:
     encoder: Encoder
     losses: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    scratch: Scratch = field(default_factory=Scratch, repr=False)
 
 
 def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
@@ -76,18 +73,19 @@ def train_encoder(
         return trained
     saved_at, pause = time.monotonic(), settings.train.checkpoint_seconds
     epochs = settings.train.epochs
-    while len(trained.losses) < epochs and not (
-        settings.train.stop_when_settled and has_settled(trained.losses)
-    ):
-        began = time.monotonic()
-        trained.losses.append(_train_epoch(lessons, trained, optimiser, settings))
-        trained.seconds.append(time.monotonic() - began)
-        progress("learning", len(trained.losses), epochs)
-        if entry is not None and time.monotonic() - saved_at > pause:
-            _save(entry, trained, optimiser, "under way")
-            if on_checkpoint is not None:
-                on_checkpoint(trained.losses, trained.seconds)
-            saved_at = time.monotonic()
+    with gradient_pool(device, settings.train.batch_size) as gradients:
+        while len(trained.losses) < epochs and not (
+            settings.train.stop_when_settled and has_settled(trained.losses)
+        ):
+            began = time.monotonic()
+            trained.losses.append(_train_epoch(lessons, trained, optimiser, settings, gradients))
+            trained.seconds.append(time.monotonic() - began)
+            progress("learning", len(trained.losses), epochs)
+            if entry is not None and time.monotonic() - saved_at > pause:
+                _save(entry, trained, optimiser, "under way")
+                if on_checkpoint is not None:
+                    on_checkpoint(trained.losses, trained.seconds)
+                saved_at = time.monotonic()
     if entry is not None:
         _save(entry, trained, optimiser, "finished")
     progress("learning", epochs, epochs)
@@ -109,7 +107,11 @@ def has_settled(losses: Sequence[float]) -> bool:
 
 
 def _train_epoch(
-    lessons: Sequence[Lesson], trained: Trained, optimiser: torch.optim.Adam, settings: Settings
+    lessons: Sequence[Lesson],
+    trained: Trained,
+    optimiser: torch.optim.Adam,
+    settings: Settings,
+    gradients: GradientPool,
 ) -> float:
     """Take one epoch's steps and return their mean loss."""
     epoch = len(trained.losses)
@@ -125,16 +127,15 @@ def _train_epoch(
             torch.from_numpy(sample_chunks(len(one), n_chunks, rng, extent=extent))
             for one in chosen
         ]
-        batch = gather(chosen, picks, drawn=drawn.tolist(), scratch=trained.scratch)
-        loss = batch_loss(trained.encoder, batch, settings, trained.scratch)
-        if not torch.isfinite(loss):
-            raise _breakdown(epoch, f"the loss is {loss.item()}", first=not trained.losses + losses)
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = gradients.fill_gradients(
+            trained.encoder, chosen, picks, settings, drawn=drawn.tolist()
+        )
+        if not math.isfinite(loss):
+            raise _breakdown(epoch, f"the loss is {loss}", first=not trained.losses + losses)
         if epoch > 0:
             failpoint("mid-epoch")
         optimiser.step()
-        losses.append(loss.item())
+        losses.append(loss)
     if not all(bool(torch.isfinite(weights).all()) for weights in trained.encoder.parameters()):
         raise _breakdown(epoch, "weights are no numbers any more", first=False)
     return float(np.mean(losses))
@@ -145,37 +146,6 @@ def _breakdown(epoch: int, what: str, *, first: bool) -> StepreelError:
     if first:  # nothing has been learned yet: it must be what came in
         advice = "the features may be too large; try train.standardise=recording"
     return StepreelError(f"training broke down in epoch {epoch + 1}: {what}; {advice}")
-
-
-def batch_loss(
-    encoder: Encoder, batch: Batch, settings: Settings, scratch: Scratch | None = None
-) -> Tensor:
-    """Return the BMC2 loss of a batch, and the alignment between its recordings where asked."""
-    scratch = scratch or Scratch()
-    projected = encoder.project(batch.inputs, batch.times)
-    loss = bmc2_loss(
-        projected,
-        batch_pairs(batch, settings.loss.bootstrap, scratch),
-        time_weights(batch.times, batch.seconds, scratch),
-        cue_weights=cue_weight_matrix(settings.loss.cue_weights, len(projected)),
-        valid=list(batch.valid.values()),
-        scratch=scratch,
-    )
-    if settings.loss.alignment_weight == 0:
-        return loss
-    main_valid = next(iter(batch.valid.values()))
-    smoothing = settings.loss.alignment_smoothing
-    aligned = alignment_loss(projected[0], batch.drawn, smoothing, main_valid)
-    return loss + settings.loss.alignment_weight * aligned
-
-
-def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: Scratch | None = None) -> Pairs:
-    """Find near and alike moments; no gradient flows through them."""
-    near = near_window(batch.times, batch.window_seconds[:, None, None], scratch)
-    alike, valid = None, None if bool(batch.raw_valid.all()) else batch.raw_valid
-    if batch.raw_distances is not None:
-        alike = alike_window(batch.raw_distances, near, valid, scratch)
-    return choose_pairs(near, alike, bootstrap, valid)
 
 
 def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: str) -> None:

@@ -1,0 +1,71 @@
+"""The measuring scripts run on a miniature; what they measure is not asserted here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+TINY = ["--set", "train.epochs=1", "--set", "train.n_chunks=8", "--clusters", "3"]
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("task")
+    for number in range(3):
+        rng = np.random.default_rng(number)
+        labels = np.repeat([0, 1, 2, 1], 10)
+        arm = np.eye(3)[labels] + 0.1 * rng.normal(size=(40, 3))
+        np.savez(
+            folder / f"take{number}.npz",
+            times=np.arange(40) / 4,
+            left=arm,
+            right=arm[:, :2],
+            labels=labels,
+        )
+    return folder
+
+
+def run(script, *arguments):
+    command = [sys.executable, BENCHMARKS / script, *arguments]
+    return subprocess.run(
+        list(map(str, command)),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # tests run side by side
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("table", ["clusters", "recordings"])
+def test_an_ablation_prints_a_table_and_a_plot_and_goes_on_from_what_is_done(
+    recordings, tmp_path, table
+):
+    first = run("ablation.py", table, recordings, *TINY, "-o", tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert "trainings to begin" in first.stdout
+    text = (tmp_path / f"{table}-{recordings.name}.txt").read_text()
+    assert "equal split" in text
+    assert (tmp_path / f"{table}-{recordings.name}.png").read_bytes()[:4] == b"\x89PNG"
+    second = run("ablation.py", table, recordings, *TINY, "-o", tmp_path)
+    assert "to begin" not in second.stdout
+    assert (tmp_path / f"{table}-{recordings.name}.txt").read_text() == text
+
+
+def test_a_folder_without_labels_cannot_be_scored(tmp_path):
+    np.savez(tmp_path / "a.npz", times=np.arange(9.0), left=np.eye(9))
+    done = run("ablation.py", "losses", tmp_path)
+    assert done.returncode != 0
+    assert "holds no `labels`" in done.stderr
+
+
+def test_the_quality_of_windows_is_told_per_cue(recordings):
+    done = run("window_quality.py", recordings, "--window-seconds", 2)
+    assert done.returncode == 0, done.stderr
+    assert "all cues" in done.stdout
