@@ -106,11 +106,9 @@ def test_a_video_can_be_trained_on_and_embedded(videos, tmp_path):
     done = stepreel("embed", videos / "new.mp4", "--model", tmp_path / "task", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     assert np.load(tmp_path / "new.embedding.npz")["embedding"].shape == (24, 128)
-    refused(
-        stepreel("embed", videos / "new.mp4", "--model", tmp_path / "task", "--fps", 3),
-        2,
-        "--fps and --times are about feature files",
-    )
+    command = ["embed", videos / "new.mp4", "--model", tmp_path / "task", "-o", tmp_path / "no"]
+    refused(stepreel(*command, "--fps", 3), 2, "--fps and --times are about feature files")
+    assert not (tmp_path / "no").exists()
 
 
 def test_files_that_do_not_fit_are_named_and_the_rest_is_trained_on(features, tmp_path):

@@ -74,8 +74,10 @@ def embed(
             asked = _cue_names(embed_cues, known) if embed_cues else None
         except ValueError as problem:
             raise refuse(str(problem)) from None
-        check_writable(output)
         sources = sort_sources(recordings)
+        if not sources.are_features and (fps or times):
+            raise refuse("--fps and --times are about feature files; these are videos")
+        check_writable(output)
         found: Mapping[Path, TrackedRecording]
         with progress_bar(quiet=quiet) as progress:
             if sources.are_features:
@@ -83,8 +85,6 @@ def embed(
                     sources.paths, cues=known, fps=fps, times=times, model=trained
                 )
             else:
-                if fps or times:
-                    raise refuse("--fps and --times are about feature files; these are videos")
                 settings = settings_of_model(trained, None, {})
                 found = watch_videos(
                     sources.paths, settings, open_store(cache), model=trained, progress=progress
