@@ -1,8 +1,8 @@
 """Features that people bring: `.npy`, `.npz`, `.h5` and `.safetensors` files become tracks.
 
 A file is one recording. Every two-dimensional array in it is a cue (T, D); an array called `times`
-holds seconds, and `<cue>_valid` says where a cue knows anything. A `.npy` file holds one cue, named
-by whoever opens it. Nothing that could run code is read: pickles are refused.
+holds seconds, and `<cue>_valid` says where a cue knows anything. A `.npy` file holds one cue,
+called `features`. Nothing that could run code is read: pickles are refused.
 """
 
 from __future__ import annotations

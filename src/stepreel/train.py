@@ -7,7 +7,6 @@ last checkpoint exactly as if it had not been.
 from __future__ import annotations
 
 import json
-import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -33,8 +32,6 @@ SETTLE_SHARE = 0.02
 SMALL_LOSS = 0.25  # of the first one: what is left below that is little, however it falls
 
 OnCheckpoint = Callable[[Sequence[float], Sequence[float]], None]
-
-log = logging.getLogger(__name__)
 
 
 @dataclass

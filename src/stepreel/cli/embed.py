@@ -75,8 +75,10 @@ def embed(
         except ValueError as problem:
             raise refuse(str(problem)) from None
         sources = sort_sources(recordings)
-        if not sources.are_features and (fps or times):
-            raise refuse("--fps and --times are about feature files; these are videos")
+        if not sources.are_features:
+            settings = settings_of_model(trained, None, {})
+            if fps or times:
+                raise refuse("--fps and --times are about feature files; these are videos")
         check_writable(output)
         found: Mapping[Path, TrackedRecording]
         with progress_bar(quiet=quiet) as progress:
@@ -85,7 +87,6 @@ def embed(
                     sources.paths, cues=known, fps=fps, times=times, model=trained
                 )
             else:
-                settings = settings_of_model(trained, None, {})
                 found = watch_videos(
                     sources.paths, settings, open_store(cache), model=trained, progress=progress
                 )

@@ -36,9 +36,7 @@ EmbedCues = Annotated[
     typer.Option(metavar="CUE,CUE", help="Cues to cluster by: names, main or all."),
 ]
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
-Fps = Annotated[
-    float | None, typer.Option(min=1e-6, help="Moments per second of feature files without times.")
-]
+Fps = Annotated[float | None, typer.Option(min=1e-6, help="Moments per second of feature files.")]
 Times = Annotated[
     Path | None,
     typer.Option(help="Times in seconds: a file, or a folder of files named like the recordings."),
