@@ -21,3 +21,7 @@ class ModelError(StepreelError):
 
 class OutputError(StepreelError):
     """A result cannot be written where it was asked for."""
+
+
+class DatasetError(StepreelError):
+    """A labelled dataset is missing, or a file of it is not as its format says."""

@@ -1,10 +1,21 @@
-"""Null baselines: what one gets without looking at the recording."""
+"""Null baselines: what one gets without looking at the recordings. They stand beside every score.
+
+Those that cluster raw features are in `methods.py`; these need to know lengths alone.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from stepreel.types import Labels
+
+
+def random_labels(lengths: Sequence[int], n_clusters: int, seed: int) -> list[Labels]:
+    """Give every moment a cluster by chance, all K alike."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(n_clusters, size=n) for n in lengths]
 
 
 def equal_split(n_moments: int, n_clusters: int) -> Labels:
@@ -14,3 +25,37 @@ def equal_split(n_moments: int, n_clusters: int) -> Labels:
     array([0, 0, 1, 1, 2, 2])
     """
     return np.arange(n_moments) * n_clusters // n_moments
+
+
+def equal_splits(lengths: Sequence[int], n_clusters: int, seed: int = 0) -> list[Labels]:
+    """Cut every recording by itself into K equal parts."""
+    return [equal_split(n, n_clusters) for n in lengths]
+
+
+def concatenated_split(lengths: Sequence[int], n_clusters: int, seed: int = 0) -> list[Labels]:
+    """Cut all recordings, laid end to end in the order given, into equal parts.
+
+    The "Uniform" of published tables: floor(i·(K-1)/(n-1)), that is K-1 equal parts and one last
+    moment. It hardly cuts inside a recording, which is why it scores so much below `equal_splits`.
+
+    >>> concatenated_split([4, 3], 3)
+    [array([0, 0, 0, 1]), array([1, 1, 2])]
+    """
+    n = sum(lengths)
+    labels = np.arange(n) * (n_clusters - 1) // max(n - 1, 1)
+    return np.split(labels, np.cumsum(lengths)[:-1])
+
+
+def one_cluster(lengths: Sequence[int], n_clusters: int, seed: int = 0) -> list[Labels]:
+    """Put everything into one cluster; the other K-1 are empty."""
+    return [np.zeros(n, np.int64) for n in lengths]
+
+
+LabelLess = Callable[[Sequence[int], int, int], list[Labels]]
+
+BASELINES: dict[str, LabelLess] = {
+    "random": random_labels,
+    "equal-split": equal_splits,
+    "concatenated-split": concatenated_split,
+    "one-cluster": one_cluster,
+}
