@@ -140,14 +140,14 @@ def split_number(label: str) -> tuple[int | None, str]:
     >>> split_number("10 align and screw"), split_number("G3"), split_number("7")
     ((10, 'align and screw'), (None, 'G3'), (7, '7'))
     """
-    match = re.fullmatch(r"\s*(\d+)(?:[\s.:]+(.*\S))?\s*", label)
+    match = re.fullmatch(r"\s*(\d+)[.:]?(?:\s+(.*\S))?\s*", label)
     if match is None:
         return None, label.strip()
     return int(match[1]), match[2] or match[1]
 
 
 def number_by_name(labels: Iterable[str]) -> StepList:
-    """Number steps in the order of their names, so that the order of files does not matter."""
+    """Return steps numbered in the order of their names: the order of files does not matter."""
     steps = StepList()
     for label in sorted({label for label in labels if not is_background(label)}, key=_natural):
         steps.id_of(label)
@@ -206,9 +206,13 @@ def _complaint(row: Row, step: int | None, steps: StepList, duration: float | No
             f"({duration:g} s); is this of another recording, or at another frame rate?"
         )
     if step is None:
-        known = ", ".join(str(number) for number in sorted(steps.names)) or "none"
-        return f"unknown step {row.label!r}; known here: {known}"
+        known = ", ".join(_shown(number, name) for number, name in sorted(steps.names.items()))
+        return f"unknown step {row.label!r}; known here: {known or 'none'}"
     return None
+
+
+def _shown(number: int, name: str) -> str:
+    return name if name == str(number) else f"{number} {name}"
 
 
 def place(path: Path, line: int = 0) -> str:

@@ -1,0 +1,268 @@
+"""ProceL: instruction videos of twelve tasks; key steps in one MATLAB file per task.
+
+Key steps may overlap in this dataset; we need one at a time, so two that overlap meet in the middle
+of their overlap. One that lies within another interrupts it, and one that nothing is left of after
+meeting two others counts for nothing.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.datasets.annotation import (
+    Row,
+    StepList,
+    annotate,
+    number_by_name,
+    place,
+)
+from stepreel.datasets.benchmark import (
+    DatasetFormat,
+    LabelledRecording,
+    LabelledTask,
+    NotThereError,
+    Request,
+)
+from stepreel.datasets.egoprocel import key_steps_in
+from stepreel.datasets.frame_labels import read_lines
+from stepreel.datasets.ready_made import (
+    VIDEOS,
+    files_by_stem,
+    must_be_there,
+    or_report,
+    pick_tasks,
+    seconds_in,
+)
+from stepreel.errors import DatasetError
+from stepreel.feature_files import READERS, read_features
+from stepreel.types import readable
+
+STEP_NAMES, STEP_TIMES = "grammar", "key_steps_time"
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """The steps of a task, and the rows of its videos with what to call their file."""
+
+    steps: StepList
+    rows: Mapping[str, tuple[Path, Sequence[Row]]]
+
+
+def read(request: Request) -> list[LabelledTask]:
+    """Read the tasks: from data.mat, or from one .csv file per video."""
+    root = must_be_there(request.root, "the dataset's folder")
+    converted = request.truth or root / "annotations"
+    tables = {readable(file.parent.name): file.parent for file in converted.glob("*/*.csv")}
+    matrices = {readable(file.parent.name): file for file in root.glob("*/data.mat")}
+    if not tables and not matrices:
+        raise NotThereError(f"{root}: holds neither TASK/data.mat nor annotations/TASK/VIDEO.csv")
+    tasks = []
+    for name in pick_tasks(request, {*tables, *matrices}, group="procel"):
+        truth = (
+            _from_matrix(name, matrices[name], request)
+            if name in matrices
+            else _from_tables(tables[name], request)
+        )
+        if truth is not None:
+            tasks.append(_task(name, truth, request))
+    return [task for task in tasks if task.recordings]
+
+
+def _from_tables(folder: Path, request: Request) -> _Truth:
+    rows: dict[str, tuple[Path, Sequence[Row]]] = {}
+    for video, path in files_by_stem(folder, (".csv",), request.problems).items():
+        found = key_steps_in(path, request.problems)
+        if found is not None:
+            rows[video] = (path, found)
+    return _Truth(number_by_name(row.label for _, found in rows.values() for row in found), rows)
+
+
+def _from_matrix(task: str, path: Path, request: Request) -> _Truth | None:
+    """Read the videos of a task: their names from readme.txt, in the order of data.mat."""
+    cells = or_report(request.problems, partial(_load, task, path))
+    videos = _names(task, path.with_name("readme.txt"), request)
+    if cells is None:
+        return None
+    names, times = cells
+    for video in videos[len(times) :]:
+        request.problems.report(
+            f"readme.txt of {task}: {video} has no key steps; data.mat holds {len(times)} videos"
+        )
+    for number in range(len(videos), len(times)):
+        request.problems.report(
+            f"data.mat of {task}: video {number + 1} has no name; readme.txt has {len(videos)}"
+        )
+    rows: dict[str, tuple[Path, Sequence[Row]]] = {}
+    for video, cell in zip(videos, times, strict=False):
+        if not video:
+            continue
+        called = Path(f"data.mat of {task}, {video}")  # for messages; there is no such file
+        if video in rows:
+            request.problems.report(f"readme.txt of {task}: {video} is listed twice")
+            continue
+        found = or_report(request.problems, partial(_rows, called, cell, len(names)))
+        if found is not None:
+            rows[video] = (called, found)
+    steps = dict(enumerate(names, 1))
+    return _Truth(StepList.of({str(step): step for step in steps}, steps), rows)
+
+
+def _load(task: str, path: Path) -> tuple[list[str], list[NDArray[Any]]]:
+    """Return the names of the steps, and for every video a cell of their times."""
+    from scipy.io import loadmat
+
+    what = f"data.mat of {task}"
+    try:
+        found = loadmat(path, variable_names=[STEP_NAMES, STEP_TIMES])
+    except NotImplementedError as problem:
+        raise DatasetError(
+            f"{what}: is a MATLAB 7.3 file (HDF5), which is not read; "
+            "save it in MATLAB with save(…, '-v7')"
+        ) from problem
+    except Exception as problem:  # in damaged files scipy trips over anything
+        raise DatasetError(f"{what}: is no MATLAB file ({problem})") from problem
+    for name in (STEP_NAMES, STEP_TIMES):
+        if name not in found or found[name].dtype != object:
+            raise DatasetError(f"{what}: holds no cell array `{name}`")
+    names = ["".join(map(str, np.ravel(name))).strip() for name in found[STEP_NAMES].ravel()]
+    return names, list(found[STEP_TIMES].ravel())
+
+
+def _names(task: str, path: Path, request: Request) -> list[str]:
+    """Return the names of videos; an empty one keeps the place of a line that tells none."""
+    must_be_there(path, "the list of videos")
+    videos = []
+    for line, text in enumerate(or_report(request.problems, partial(read_lines, path)) or (), 1):
+        parts = [part.strip() for part in text.split("\t")]
+        if not text.strip():
+            continue
+        if len(parts) < 2 or not parts[1]:
+            request.problems.report(
+                f"readme.txt of {task}, line {line}: {text!r}; expected a name after the first tab"
+            )
+            videos.append("")
+        else:
+            videos.append(parts[1])
+    return videos
+
+
+def _rows(called: Path, cell: NDArray[Any], n_steps: int) -> list[Row]:
+    """Read the times of one video: per step, as many starts and ends as it is done."""
+    per_step = list(np.ravel(cell)) if cell.dtype == object else []
+    if len(per_step) != n_steps:
+        raise DatasetError(
+            f"{place(called)}: has times of {len(per_step)} steps; expected {n_steps} cells"
+        )
+    rows = []
+    for step, times in enumerate(per_step, 1):
+        if np.size(times) == 0:
+            continue
+        if (
+            np.ndim(times) != 2
+            or np.shape(times)[1] != 2
+            or np.asarray(times).dtype.kind not in "fiu"
+        ):
+            raise DatasetError(
+                f"{place(called)}: times of step {step} have the shape {np.shape(times)}; "
+                "expected (n, 2): start and end in seconds"
+            )
+        rows += [Row(float(start), float(end), str(step)) for start, end in times]
+    return rows
+
+
+def split_overlaps(rows: Sequence[Row]) -> list[Row]:
+    """Let rows meet in the middle of their overlap.
+
+    Rows that are wrong in themselves are handed on as they are.
+
+    >>> [(row.start, row.end) for row in split_overlaps([Row(0, 6, "1"), Row(4, 9, "2")])]
+    [(0, 5.0), (5.0, 9)]
+    """
+    wrong = [row for row in rows if not row.start < row.end]
+    waiting = [
+        (row.start, row.end, order, row) for order, row in enumerate(rows) if row.start < row.end
+    ]
+    heapq.heapify(waiting)
+    apart: list[Row] = []
+    while waiting:
+        _, _, order, row = heapq.heappop(waiting)
+        if apart and row.start < apart[-1].end:
+            before = apart[-1]
+            start, end = max(row.start, before.start), min(row.end, before.end)
+            if end <= start:
+                continue
+            middle = (start + end) / 2
+            if before.end > row.end:
+                rest = replace(before, start=row.end)
+                heapq.heappush(waiting, (rest.start, rest.end, order, rest))
+            apart[-1] = replace(before, end=middle)
+            row = replace(row, start=middle)
+        apart.append(row)
+    return apart + wrong
+
+
+def _task(name: str, truth: _Truth, request: Request) -> LabelledTask:
+    folder = request.root / name
+    features = files_by_stem(folder / "features", READERS, request.problems)
+    videos = files_by_stem(folder / "videos", VIDEOS, request.problems)
+    for video in features:
+        if video not in truth.rows:
+            request.problems.report(f"{place(features[video])}: has no key steps in {name}")
+    recordings = []
+    for video in sorted(truth.rows):
+        path, rows = truth.rows[video]
+        file = features.get(video)
+        if features and file is None:
+            request.problems.report(f"{place(path)}: has no features")
+            continue
+        one = _recording(video, path, rows, file, truth.steps, request)
+        if one is not None:
+            recordings.append(replace(one, video=videos.get(video)))
+    return LabelledTask(name, tuple(recordings), truth.steps.names, "procel")
+
+
+def _recording(
+    video: str,
+    path: Path,
+    rows: Sequence[Row],
+    features: Path | None,
+    steps: StepList,
+    request: Request,
+) -> LabelledRecording | None:
+    seconds: float | None = None
+    read_one = None
+    if features is not None:
+        seconds = or_report(request.problems, partial(seconds_in, features, request.fps))
+        if seconds is None:
+            return None
+        read_one = partial(read_features, features, cues=tuple(request.cues), fps=request.fps)
+    annotation = annotate(
+        path,
+        split_overlaps(rows),
+        steps,
+        request.problems,
+        recording=video,
+        duration_seconds=seconds or None,
+    )
+    return LabelledRecording(video, annotation, features=read_one)
+
+
+FORMAT = DatasetFormat(
+    read,
+    "ProceL: instruction videos of twelve tasks",
+    "https://www.khoury.northeastern.edu/home/eelhami/procel.htm",
+    """\
+TASK/data.mat                cells `grammar` (names of steps) and `key_steps_time` (seconds)
+TASK/readme.txt              one video per line, in the same order: number, tab, name
+  or annotations/TASK/VIDEO.csv instead of both: start,end,number and name of the step
+TASK/features/VIDEO.npy      or .npz, .h5, .safetensors: with `times`, or give --fps
+TASK/videos/VIDEO.mp4        instead of features, or beside them""",
+)
