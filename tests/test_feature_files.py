@@ -157,3 +157,14 @@ def test_another_clock_is_another_recording(tmp_path):
 def test_feature_files_are_told_by_their_ending(tmp_path):
     assert holds_features(tmp_path / "a.NPZ")
     assert not holds_features(tmp_path / "a.mp4")
+
+
+def test_a_channel_that_a_recording_lacks_does_not_spoil_the_others(tmp_path):
+    objects = np.ones((4, 3))
+    objects[:, 1] = np.nan  # an object that is not there
+    objects[2, 0] = np.nan  # one that is hidden for a moment
+    np.savez(tmp_path / "take.npz", times=np.arange(4.0), objects=objects)
+    take = read_features(tmp_path / "take.npz")
+    assert take.absent == {"objects": [1]}
+    assert take.tracks["objects"].valid.tolist() == [True, True, False, True]
+    assert take.tracks["objects"].features[:, 1].tolist() == [0, 0, 0, 0]

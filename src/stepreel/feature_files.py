@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, is_zipfile
@@ -31,17 +31,25 @@ Arrays = dict[str, NDArray[Any]]
 PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 TIMES = "times"
 LONE_CUE = "features"
-FROM_FILE = {"from": "file"}  # all that is known of how such features were made
+# All that is known of how such features were made; raise the number if a file is read differently.
+FROM_FILE = {"from": "file", "reading": 2}
 
 
 @dataclass(frozen=True)
 class FeatureRecording:
-    """One recording known by its features alone."""
+    """One recording known by its features alone.
+
+    start_seconds  of its first moment on the file's own clock; tracks begin at 0
+    marked         cues of which the file itself says where they know nothing
+    absent         per cue, columns that hold no number anywhere: the recording lacks that channel
+    """
 
     name: str
     fingerprint: str
     tracks: dict[str, FeatureTrack]
-    start_seconds: float  # of its first moment on the file's own clock; tracks begin at 0
+    start_seconds: float
+    marked: frozenset[str] = frozenset()
+    absent: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def track_settings(self) -> dict[str, object]:
@@ -71,7 +79,14 @@ def read_features(
     with path.open("rb") as file:
         content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
     content.update(clock.tobytes())
-    return FeatureRecording(readable(path.stem), content.hexdigest(), tracks, float(seconds[0]))
+    return FeatureRecording(
+        readable(path.stem),
+        content.hexdigest(),
+        tracks,
+        float(seconds[0]),
+        frozenset(cue for cue in chosen if f"{cue}_valid" in arrays),
+        {cue: columns for cue in chosen if (columns := _absent(arrays[cue]))},
+    )
 
 
 def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:
@@ -241,6 +256,9 @@ def _track(
         )
     with np.errstate(over="ignore"):  # too large for single precision: invalid, below
         values = np.asarray(features, np.float32)
+    if absent := _absent(features):
+        values = values.copy()
+        values[:, absent] = 0  # a channel that never changes tells nothing
     known: Mask = np.asarray(np.isfinite(values).all(axis=1))
     if valid is not None:
         if valid.size != len(values):
@@ -249,3 +267,9 @@ def _track(
             )
         known &= np.asarray(valid, bool).ravel()
     return FeatureTrack(readable(path.stem), cue, times, np.where(known[:, None], values, 0), known)
+
+
+def _absent(features: NDArray[Any]) -> list[int]:
+    """Return the columns without a single number, unless there is no number in any."""
+    empty = np.flatnonzero(~np.isfinite(np.asarray(features, np.float64)).any(axis=0))
+    return [] if len(empty) == features.shape[1] else [int(column) for column in empty]
