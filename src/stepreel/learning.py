@@ -39,14 +39,19 @@ def learn_embeddings(
     device: Device = "auto",
     progress: Progress = no_progress,
     on_checkpoint: OnCheckpoint | None = None,
+    learn_from: Sequence[int] | None = None,
 ) -> list[FeatureTrack]:
-    """Embed recordings of one task with an encoder trained on all of them together."""
-    description = _describe(recordings, settings)
+    """Embed recordings of one task with an encoder trained on all of them together.
+
+    `learn_from` are the positions of those to train on, if others are to be embedded only.
+    """
+    chosen = range(len(recordings)) if learn_from is None else learn_from
+    description = _describe([recordings[number] for number in chosen], settings)
     entries = [_embedding_entry(store, description, one, settings) for one in recordings]
     model_entry = store.model_entry(description)
     if not all(entry.exists() for entry in [model_entry, *entries]):
         _train_and_embed(
-            recordings, settings, model_entry, entries, device, progress, on_checkpoint
+            recordings, settings, chosen, model_entry, entries, device, progress, on_checkpoint
         )
     return [
         entry.read_track(recording.name)
@@ -89,6 +94,7 @@ def learning_notes(all_times: Sequence[Seconds], settings: Settings) -> list[lis
 def _train_and_embed(
     recordings: Sequence[TrackedRecording],
     settings: Settings,
+    chosen: Sequence[int],
     model_entry: Entry,
     entries: Sequence[Entry],
     device: Device,
@@ -103,7 +109,7 @@ def _train_and_embed(
 
     lessons = prepare_lessons([recording.tracks for recording in recordings], settings)
     trained = train_encoder(
-        lessons,
+        [lessons[number] for number in chosen],
         settings,
         entry=model_entry,
         device=pick_device(device),

@@ -64,15 +64,28 @@ def learn_task(
 
         embeddings = embed_with_model(model, recordings, device=device)
 
+    centres = model.centres if model is not None else None
+    return group_moments(embeddings, recordings, settings, centres=centres)
+
+
+def group_moments(
+    embeddings: Sequence[FeatureTrack],
+    recordings: Sequence[TrackedRecording],
+    settings: Settings,
+    *,
+    centres: Floats | None = None,
+) -> LearnedTask:
+    """Cluster embeddings, by known centres if there are any, and find pauses in the clusters."""
+
     def cluster(pauses: Sequence[Mask] | None = None) -> LearnedTask:
         n_clusters, seed = settings.key_steps.n_clusters, settings.train.seed
-        centres = (
+        found = (
             fit_centres(embeddings, n_clusters, seed=seed, pauses=pauses)
-            if model is None
-            else model.centres
+            if centres is None
+            else centres
         )
-        clusterings = assign_recordings(embeddings, centres, pauses=pauses)
-        return LearnedTask(embeddings, clusterings, centres)
+        clusterings = assign_recordings(embeddings, found, pauses=pauses)
+        return LearnedTask(list(embeddings), clusterings, found)
 
     learned = cluster()
     if settings.key_steps.leave_out_pauses:
