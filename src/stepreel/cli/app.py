@@ -9,9 +9,11 @@ from typer.core import TyperCommand
 
 from stepreel.cli.demo import demo
 from stepreel.cli.embed import embed
+from stepreel.cli.evaluate import evaluate
 from stepreel.cli.info import info
 from stepreel.cli.run import run
 from stepreel.cli.schema import schema
+from stepreel.cli.score import score
 from stepreel.cli.train import train
 from stepreel.version import __version__
 
@@ -41,7 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, train, embed, demo, info, schema):
+for command in (run, train, embed, evaluate, score, demo, info, schema):
     app.command(cls=_HelpfulCommand)(command)
 
 

@@ -25,12 +25,14 @@ SLACK_SECONDS = 0.05  # what rounding to a frame or a tenth of a second may add
 class Problems:
     """What is wrong with a dataset: the first problem stops the reading, unless lenient.
 
-    A lenient reader leaves out what is wrong, and says afterwards what that was.
+    A lenient reader leaves out what is wrong, and says afterwards what that was. Notes are about
+    what is not wrong, but should be known.
     """
 
     def __init__(self, *, lenient: bool = False) -> None:
         self.lenient = lenient
         self.skipped: list[str] = []
+        self.notes: list[str] = []
 
     def report(self, what: str) -> None:
         """Raise DatasetError, or note that something is left out."""

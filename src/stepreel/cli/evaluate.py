@@ -1,0 +1,254 @@
+"""`stepreel evaluate`: a labelled dataset in, every score beside its null baselines out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stepreel.cli.options import (
+    Assignments,
+    Cache,
+    DeviceName,
+    Quiet,
+    checked_device,
+    named_overrides,
+    open_store,
+)
+from stepreel.cli.terminal import (
+    SOME_FAILED,
+    clear_errors,
+    counted,
+    progress_bar,
+    refuse,
+    say,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from stepreel.datasets.annotation import Problems
+    from stepreel.datasets.benchmark import DatasetFormat, LabelledTask, Request
+    from stepreel.evaluation.benchmark import Extras
+    from stepreel.evaluation.plan import Plan
+
+
+def evaluate(
+    dataset: Annotated[str, typer.Argument(help="Kind of dataset: npz, videos, egoprocel, …")],
+    root: Annotated[Path, typer.Argument(help="Its folder.", readable=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results.")] = Path(
+        "results"
+    ),
+    truth: Annotated[
+        Path | None, typer.Option(help="Folder with the labels, if not inside ROOT.")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="One task, or one group of tasks.")] = None,
+    cues: Annotated[
+        str | None,
+        typer.Option(metavar="CUE,CUE", help="Arrays of feature files to use; main one first."),
+    ] = None,
+    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="K.")] = 7,
+    window_seconds: Annotated[
+        float | None, typer.Option(min=1e-3, help="σ of both learned methods.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many, from 0.")] = 3,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Compare only these methods.")
+    ] = None,
+    baselines_only: Annotated[
+        bool, typer.Option("--baselines-only", help="Learn nothing: null baselines alone.")
+    ] = False,
+    preset: Annotated[
+        str | None, typer.Option(help="Settings of the method `paper` (paper-small).")
+    ] = None,
+    assignments: Assignments = None,
+    fps: Annotated[
+        float | None,
+        typer.Option(min=1e-6, help="Frames per second of labels or features counted in frames."),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=1e-3, help="Score so many moments per second.")
+    ] = None,
+    task_metrics: Annotated[
+        list[str] | None,
+        typer.Option("--task-metric", help="Also measure phases, kendall or key-steps."),
+    ] = None,
+    sweep_clusters: Annotated[
+        str | None, typer.Option(metavar="K,K", help="Compare again for each K: 7,10,12,15.")
+    ] = None,
+    sweep_cues: Annotated[
+        bool, typer.Option("--sweep-cues", help="Compare each cue alone at inference.")
+    ] = False,
+    sweep_recordings: Annotated[
+        str | None, typer.Option(metavar="N,N", help="Train on so many recordings: 1,2,5,10.")
+    ] = None,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out what is wrong with the data, and say so.")
+    ] = False,
+    device: DeviceName = "auto",
+    cache: Cache = None,
+    quiet: Quiet = False,
+) -> None:
+    """Score methods on labelled recordings, under every protocol.
+
+    Writes results.json, report.html and predictions/ and prints the table.
+    Kinds of datasets: npz (a folder of .npz files), videos (with --truth),
+    egoprocel, steps-release, crosstask, procel, ikea, penn, breakfast,
+    50salads, gtea, jigsaws. Labels are used for scoring alone. The same
+    command goes on where an interrupted one stopped.
+    """
+    with clear_errors():
+        from stepreel.datasets.annotation import Problems
+        from stepreel.datasets.benchmark import Request
+        from stepreel.folders import check_writable
+
+        where = checked_device(device)
+        plan = _plan(methods, baselines_only, clusters, seeds, preset, rate)
+        plan = _with_overrides(plan, assignments or [], window_seconds)
+        extras = _extras(task_metrics or [], sweep_clusters, sweep_cues, sweep_recordings)
+        kind = _kind(dataset)
+        problems = Problems(lenient=lenient)
+        request = Request(root, problems, task, _names(cues), fps, truth)
+        tasks = _read(kind, request)
+        check_writable(output)
+        described = {"name": dataset, "title": kind.title, "root": root.name, "task": task}
+        with progress_bar(quiet=quiet) as progress:
+            from stepreel.evaluation.benchmark import run_benchmark, write_benchmark
+            from stepreel.evaluation.methods import Workplace
+
+            results, outcomes = run_benchmark(
+                described,
+                tasks,
+                plan,
+                Workplace(open_store(cache), where, progress),
+                problems,
+                labels_rate=kind.labels_rate,
+                extras=extras,
+            )
+            write_benchmark(output, results, outcomes)
+        _report(results, plan, output, problems)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _plan(
+    methods: str | None,
+    baselines_only: bool,
+    clusters: int,
+    seeds: int,
+    preset: str | None,
+    rate: float | None,
+) -> Plan:
+    from stepreel.evaluation.methods import METHODS, NULL_METHODS
+    from stepreel.evaluation.plan import PAPER_PRESET, Plan, check_methods
+
+    try:
+        chosen = check_methods(_names(methods) or METHODS)
+    except ValueError as problem:
+        raise refuse(f"--methods: {problem}") from None
+    if baselines_only:
+        chosen = tuple(method for method in chosen if method in NULL_METHODS)
+        if not chosen:
+            raise refuse("--baselines-only leaves none of the methods that --methods names")
+    return Plan(chosen, clusters, tuple(range(seeds)), preset or PAPER_PRESET, {}, rate)
+
+
+def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | None) -> Plan:
+    from dataclasses import replace
+
+    overrides = named_overrides(assignments)
+    for name, option in (("key_steps.n_clusters", "--clusters"), ("train.seed", "--seeds")):
+        if name in overrides:
+            raise refuse(f"--set {name} would be overruled; use {option}")
+    if window_seconds is not None:
+        overrides |= {"loss.window_seconds": window_seconds, "loss.window_frames": None}
+    if plan.rate is not None:
+        overrides["extract.moments_per_second"] = plan.rate
+    changed = replace(plan, overrides=overrides)
+    try:
+        for method in changed.methods:
+            changed.settings_of(method, ["a", "b"])  # names of cues are checked with the data
+    except ValueError as problem:
+        if "is not among the cues" not in str(problem):
+            raise refuse(str(problem)) from None
+    return changed
+
+
+def _extras(
+    metrics: Sequence[str], clusters: str | None, cues: bool, recordings: str | None
+) -> Extras:
+    from stepreel.evaluation.benchmark import Extras
+    from stepreel.evaluation.task_metrics import TASK_METRICS
+
+    names = [name for text in metrics for name in _names(text)]
+    if unknown := [name for name in names if name not in TASK_METRICS]:
+        raise refuse(f"unknown task metric {unknown[0]!r}; known: {', '.join(TASK_METRICS)}")
+    return Extras(
+        clusters=_numbers(clusters, "--sweep-clusters"),
+        cues=cues,
+        recordings=_numbers(recordings, "--sweep-recordings"),
+        metrics=tuple(dict.fromkeys(names)),
+    )
+
+
+def _numbers(text: str | None, option: str) -> list[int]:
+    try:
+        numbers = sorted({int(part) for part in _names(text)})
+    except ValueError:
+        numbers = [0]
+    if any(number < 1 for number in numbers):
+        raise refuse(f"{option} {text}: expected whole numbers from 1, parted by commas")
+    return numbers
+
+
+def _kind(name: str) -> DatasetFormat:
+    from stepreel.datasets.known import DATASETS
+
+    if name not in DATASETS:
+        raise refuse(f"unknown kind of dataset {name!r}; known: {', '.join(DATASETS)}")
+    return DATASETS[name]
+
+
+def _read(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
+    """Read the dataset; if it is not there, say where to get it and how it must lie."""
+    from stepreel.datasets.benchmark import NotThereError
+
+    try:
+        if not request.root.is_dir():
+            raise NotThereError(f"{request.root}: there is no such folder")
+        tasks = kind.read(request)
+    except NotThereError as problem:
+        raise refuse(
+            f"{problem}\n{kind.title}: get it from {kind.source}\nexpected layout:\n{kind.layout}"
+        ) from None
+    if not tasks or not any(task.recordings for task in tasks):
+        raise refuse(f"{request.root}: holds no labelled recording that can be used")
+    return tasks
+
+
+def _report(results: dict[str, object], plan: Plan, output: Path, problems: Problems) -> None:
+    from stepreel.evaluation.tables import extra_tables, text_table
+
+    for note in problems.notes:
+        warn(f"stepreel: note: {note}")
+    for reason in problems.skipped:
+        warn(f"stepreel: left out: {reason}")
+    skipped = results["skipped"]
+    assert isinstance(skipped, dict)
+    protocols = results["protocols"]
+    assert isinstance(protocols, dict)
+    say(f"K = {plan.n_clusters}, {counted(len(plan.seeds), 'seed')}\n")
+    say(text_table(protocols, len(plan.seeds)))
+    for text in extra_tables(results, len(plan.seeds)):
+        say(text)
+    for method, reason in skipped.items():
+        say(f"{method}: not run: {reason}")
+    if any(method in protocols["strict"] for method in ("paper", "stepreel")):
+        say("learned methods are trained, without labels, on the recordings that are scored")
+    say(f"results: {output / 'results.json'}, {output / 'report.html'}")
+    if problems.skipped:
+        warn(f"stepreel: left out because of --lenient: {counted(len(problems.skipped), 'thing')}")
+        raise typer.Exit(SOME_FAILED)

@@ -1,0 +1,91 @@
+"""`stepreel score`: true steps and predictions in, scores beside the null baselines out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stepreel.cli.terminal import SOME_FAILED, clear_errors, counted, refuse, say, warn
+
+if TYPE_CHECKING:
+    from stepreel.datasets.annotation import Problems
+
+
+def score(
+    truth: Annotated[Path, typer.Option(help="Folder of true steps, one file per recording.")],
+    prediction: Annotated[
+        Path, typer.Option(help="Folder of storyboards, or of files with labels.")
+    ],
+    protocol: Annotated[str, typer.Option(help="A protocol by name, or all.")] = "all",
+    clusters: Annotated[
+        int | None, typer.Option("--clusters", "-k", min=1, help="K, if the files do not say.")
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(min=1e-6, help="Frames per second of per-frame labels.")
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=1e-3, help="Moments per second to score storyboards and spans at (10)."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Of the baseline `random`.")] = 3,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for results.json and a report.")
+    ] = None,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out what is wrong, and say so.")
+    ] = False,
+) -> None:
+    """Score predictions against true steps, paired by file name.
+
+    Truth: EgoProceL CSV, ELAN .eaf, one label per frame, JIGSAWS
+    transcriptions, .npz with labels, or storyboard.json. Predictions: what
+    `stepreel run` or `stepreel embed` wrote, or labels of your own; -1 means
+    no step here. Null baselines of the same K stand beside every score.
+    """
+    with clear_errors():
+        from stepreel.datasets.annotation import Problems
+        from stepreel.evaluation.localization import PROTOCOLS
+
+        if protocol != "all" and protocol not in PROTOCOLS:
+            raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
+        problems = Problems(lenient=lenient)
+        names = list(PROTOCOLS) if protocol == "all" else [protocol]
+        _score(truth, prediction, names, clusters, fps, rate, seeds, output, problems)
+        for reason in problems.skipped:
+            warn(f"stepreel: left out: {reason}")
+        if problems.skipped:
+            raise typer.Exit(SOME_FAILED)
+
+
+def _score(
+    truth: Path,
+    prediction: Path,
+    protocols: Sequence[str],
+    clusters: int | None,
+    fps: float | None,
+    rate: float | None,
+    seeds: int,
+    output: Path | None,
+    problems: Problems,
+) -> None:
+    from stepreel.evaluation.given import read_given
+    from stepreel.evaluation.judge import judge
+    from stepreel.evaluation.tables import text_table
+
+    found = read_given(prediction, problems, fps=fps, rate=rate)
+    results, outcome = judge(
+        truth, found, problems, fps=fps, n_clusters=clusters, seeds=tuple(range(seeds))
+    )
+    shown = {name: results["protocols"][name] for name in protocols}
+    say(f"{counted(len(outcome.prepared.names), 'recording')}, K = {outcome.n_clusters}\n")
+    say(text_table(shown, seeds))
+    if output is not None:
+        from stepreel.evaluation.benchmark import write_benchmark
+        from stepreel.folders import check_writable
+
+        check_writable(output)
+        write_benchmark(output, results, [outcome])
+        say(f"results: {output / 'results.json'}, {output / 'report.html'}")

@@ -1,0 +1,160 @@
+"""A labelled task → what learns may see (tracks), and what only scoring sees (truth)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stepreel.datasets.annotation import ROUNDING, Problems
+from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
+from stepreel.errors import DatasetError, RecordingError
+from stepreel.evaluation.methods import Workplace
+from stepreel.evaluation.plan import Plan
+from stepreel.feature_files import FeatureRecording, check_alike
+from stepreel.pipeline import watch_recordings
+from stepreel.types import FeatureTrack, Labels, Seconds, TrackedRecording
+
+
+@dataclass(frozen=True)
+class PreparedTask:
+    """A task whose recordings have been read.
+
+    recordings  None where a dataset has nothing but labels; `blind_because` says why
+    truth       per recording, the true id at each of its times
+    """
+
+    task: LabelledTask
+    names: list[str]
+    splits: list[str]
+    times: list[Seconds]
+    truth: list[Labels]
+    recordings: list[TrackedRecording] | None
+    blind_because: str = ""
+
+    @property
+    def lengths(self) -> list[int]:
+        """How many moments every recording has."""
+        return [len(times) for times in self.times]
+
+    @property
+    def cues(self) -> list[str]:
+        """Cues of the recordings, the main one first."""
+        return list(self.recordings[0].tracks) if self.recordings else []
+
+
+def prepare_task(
+    task: LabelledTask,
+    plan: Plan,
+    workplace: Workplace,
+    problems: Problems,
+    *,
+    labels_rate: float,
+) -> PreparedTask:
+    """Read features or watch videos; where there is neither, only labels remain to score."""
+    known = [one for one in task.recordings if one.features or one.video]
+    if not known:
+        why = "the dataset's folder holds no videos and no features of this task"
+        return _blind(task, plan.rate or labels_rate, why)
+    for one in task.recordings:
+        if one not in known:
+            problems.report(f"{one.name}: has labels, but neither a video nor features")
+    found = [one for one in known if one.features]
+    tracked: list[tuple[LabelledRecording, TrackedRecording]] = []
+    for one in found:
+        tracked += [(one, read) for read in _read(one, problems, plan.rate)]
+    if videos := [one for one in known if not one.features]:
+        tracked += _watch(videos, plan, workplace, problems)
+    tracked = _alike(sorted(tracked, key=lambda pair: known.index(pair[0])), problems)
+    if not tracked:
+        raise DatasetError(f"{task.name}: no recording of it can be used")
+    times = [next(iter(one.tracks.values())).times for _, one in tracked]
+    return PreparedTask(
+        task,
+        names=[one.name for one, _ in tracked],
+        splits=[one.split for one, _ in tracked],
+        times=times,
+        truth=[one.annotation.labels_at(t) for (one, _), t in zip(tracked, times, strict=True)],
+        recordings=[recording for _, recording in tracked],
+    )
+
+
+def _blind(task: LabelledTask, rate: float, why: str) -> PreparedTask:
+    times: list[Seconds] = []
+    for one in task.recordings:
+        seconds = one.annotation.duration_seconds
+        if seconds is None:
+            raise DatasetError(
+                f"{one.name}: nothing says how long it lasts; a video, features or a list of "
+                "durations is needed"
+            )
+        times.append(np.arange(max(1, int(seconds * rate + ROUNDING))) / rate)
+    truth = [one.annotation.labels_at(t) for one, t in zip(task.recordings, times, strict=True)]
+    names, splits = [one.name for one in task.recordings], [one.split for one in task.recordings]
+    return PreparedTask(task, names, splits, times, truth, None, why)
+
+
+def _read(one: LabelledRecording, problems: Problems, rate: float | None) -> list[FeatureRecording]:
+    """Return the recording's features, or nothing if they cannot be used."""
+    assert one.features is not None
+    try:
+        recording = one.features()
+    except RecordingError as problem:
+        problems.report(str(problem))
+        return []
+    for cue, track in recording.tracks.items():
+        if columns := recording.absent.get(cue):
+            problems.notes.append(
+                f"{one.name}: {len(columns)} of {track.width} columns of {cue}, the first of them "
+                f"column {columns[0] + 1}, hold no number in any row; they count as constant"
+            )
+        rows = np.flatnonzero(~track.valid)
+        if len(rows) and cue not in recording.marked:
+            problems.report(
+                f"{one.name}: {cue} has NaN or infinity in {len(rows)} of {len(track)} rows, first "
+                f"in row {rows[0] + 1} ({track.times[rows[0]]:.2f} s); a `{cue}_valid` "
+                "array would say that this is meant"
+            )
+    return [recording if rate is None else thinned(recording, rate)]
+
+
+def thinned(recording: FeatureRecording, rate: float) -> FeatureRecording:
+    """Keep the moments nearest to a grid of `rate` moments per second."""
+    times = next(iter(recording.tracks.values())).times
+    grid = np.arange(0, float(times[-1]) + 0.5 / rate, 1 / rate)
+    nearest = np.unique(np.clip(np.searchsorted(times, grid - 0.5 / rate), 0, len(times) - 1))
+    tracks = {
+        cue: FeatureTrack(t.recording, cue, t.times[nearest], t.features[nearest], t.valid[nearest])
+        for cue, t in recording.tracks.items()
+    }
+    name = f"{recording.fingerprint}@{rate:g}"
+    return replace(recording, tracks=tracks, fingerprint=name)
+
+
+def _watch(
+    videos: Sequence[LabelledRecording],
+    plan: Plan,
+    workplace: Workplace,
+    problems: Problems,
+) -> list[tuple[LabelledRecording, TrackedRecording]]:
+    paths = {one.video: one for one in videos if one.video is not None}
+    found, failures = watch_recordings(
+        list(paths), plan.checked_settings("stepreel"), workplace.store, progress=workplace.progress
+    )
+    for reason in failures.values():
+        problems.report(reason)
+    return [(paths[path], extraction) for path, extraction in found.items()]
+
+
+def _alike(
+    tracked: Sequence[tuple[LabelledRecording, TrackedRecording]], problems: Problems
+) -> list[tuple[LabelledRecording, TrackedRecording]]:
+    kept: list[tuple[LabelledRecording, TrackedRecording]] = []
+    for pair in tracked:
+        try:
+            check_alike(pair[1], kept[0][1] if kept else pair[1])
+            kept.append(pair)
+        except RecordingError as problem:
+            problems.report(str(problem))
+    return kept
