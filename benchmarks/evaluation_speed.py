@@ -1,0 +1,74 @@
+"""How long scoring takes: all protocols and baselines on MECCANO's labels, and Kendall's tau.
+
+    python benchmarks/evaluation_speed.py DATA
+
+DATA/egoprocel holds the annotations; without them, labels of the same size are made up. Beside each
+time stands that of one product of two 4096 x 4096 matrices, to tell a slow machine from slow code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from stepreel.datasets.annotation import Problems
+from stepreel.datasets.benchmark import Request
+from stepreel.datasets.egoprocel import FORMAT
+from stepreel.evaluation.baselines import BASELINES
+from stepreel.evaluation.localization import PROTOCOLS
+from stepreel.evaluation.methods import Workplace
+from stepreel.evaluation.ordering import score_order
+from stepreel.evaluation.plan import Plan
+from stepreel.evaluation.prepare import prepare_task
+from stepreel.evaluation.scores import score
+from stepreel.store import Store
+from stepreel.types import Labels
+
+
+def meccano_labels(data: Path) -> list[Labels]:
+    root = data / "egoprocel"
+    if not root.is_dir():
+        print("(no annotations here: made-up labels of the same size)")
+        rng = np.random.default_rng(0)
+        return [np.repeat(rng.integers(0, 18, 60), 124) for _ in range(17)]
+    (task,) = FORMAT.read(Request(root, Problems(), task="meccano"))
+    place = Workplace(Store(Path()))
+    return prepare_task(task, Plan(), place, Problems(), labels_rate=FORMAT.labels_rate).truth
+
+
+def product_seconds() -> float:
+    matrix = np.ones((4096, 4096), np.float32)
+    began = time.monotonic()
+    matrix @ matrix
+    return time.monotonic() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    truth = meccano_labels(parser.parse_args().data)
+    lengths = [len(labels) for labels in truth]
+    began = time.monotonic()
+    for protocol in PROTOCOLS.values():
+        for baseline in BASELINES.values():
+            for seed in range(3):
+                score(truth, baseline(lengths, 7, seed), 7, protocol)
+    spent = time.monotonic() - began
+    print(
+        f"{len(PROTOCOLS)} protocols, {len(BASELINES)} baselines, 3 seeds, {sum(lengths)} moments:"
+    )
+    print(f"  {spent:.1f} s (limit 10), {spent / product_seconds():.1f} matrix products")
+    rng = np.random.default_rng(0)
+    embeddings = [rng.normal(size=(1000, 256)).astype(np.float32) for _ in range(40)]
+    began = time.monotonic()
+    score_order(embeddings)
+    spent = time.monotonic() - began
+    print(f"Kendall's tau, 40 recordings of 1000 moments: {spent:.1f} s (limit 30)")
+    print(f"  {spent / product_seconds():.1f} matrix products")
+
+
+if __name__ == "__main__":
+    main()
