@@ -29,12 +29,12 @@ from stepreel.cluster import cluster_recordings
 from stepreel.config import Settings, load_settings, parse_assignments, pick_cues
 from stepreel.dataset import Lesson, prepare_lessons
 from stepreel.embed import embed_recording
-from stepreel.evaluation.baselines import equal_split
+from stepreel.evaluation.baselines import equal_splits, random_labels
 from stepreel.evaluation.localization import LocalizationScores, score_egoprocel, score_strict
+from stepreel.evaluation.methods import raw_track
 from stepreel.feature_files import FeatureRecording, read_features
 from stepreel.files import write_bytes, write_text
 from stepreel.learning import METHOD_VERSION
-from stepreel.standardise import standardised
 from stepreel.store import Store, digest
 from stepreel.train import build_encoder, train_encoder
 from stepreel.types import FeatureTrack, Labels
@@ -124,26 +124,18 @@ def null_rows(
 ) -> dict[str, list[Scores]]:
     """Score what needs no learning, for every K: chance, an equal split, and raw features."""
     lengths = [len(labels) for labels in data.truth]
-    raw = [_raw_track(one) for one in data.recordings]
+    raw = [raw_track(one) for one in data.recordings]
     rows: dict[str, list[Scores]] = {}
     for k in all_clusters:
         suffix = f", K = {k}" if len(all_clusters) > 1 else ""
-        chance = [[np.random.default_rng(s).integers(k, size=n) for n in lengths] for s in seeds]
+        chance = [random_labels(lengths, k, seed) for seed in seeds]
         rows[f"random{suffix}"] = [score(labels, data, k) for labels in chance]
-        rows[f"equal split{suffix}"] = [score([equal_split(n, k) for n in lengths], data, k)]
+        rows[f"equal split{suffix}"] = [score(equal_splits(lengths, k), data, k)]
         rows[f"raw k-means{suffix}"] = [
             score([one.labels for one in cluster_recordings(raw, k, seed=seed)], data, k)
             for seed in seeds
         ]
     return rows
-
-
-def _raw_track(recording: FeatureRecording) -> FeatureTrack:
-    """Lay all cues side by side, z-scored over the recording."""
-    tracks = list(recording.tracks.values())
-    features = [standardised(t, average_seconds=0, z_score=True) for t in tracks]
-    known = np.ones(len(tracks[0]), bool)
-    return FeatureTrack(recording.name, "raw", tracks[0].times, np.concatenate(features, 1), known)
 
 
 def estimate(lessons: Sequence[Lesson], settings: Settings) -> float:

@@ -94,6 +94,43 @@ def test_features_of_your_own_become_embeddings_and_clusters(tmp_path):
     assert len(set(task.clusterings[0].labels)) == 4
 
 
+def test_labels_of_your_own_are_scored_under_a_named_protocol():
+    import numpy as np
+
+    from stepreel.evaluation.baselines import equal_split
+    from stepreel.evaluation.localization import score_localization
+
+    truth = np.repeat([0, 4, 0, 9], [10, 30, 10, 50])  # 0 = background, other ids = steps
+    found = np.repeat([-1, 1, 0], [10, 35, 55])  # clusters; -1 = no step here
+    score = score_localization([truth], [found], n_clusters=2, protocol="strict")
+    null = score_localization([truth], [equal_split(100, 2)], n_clusters=2, protocol="strict")
+    assert round(score.f1) == 94
+    assert score.f1 > null.f1
+
+
+def test_methods_are_compared_on_labelled_recordings(tmp_path):
+    import numpy as np
+
+    from stepreel.datasets.annotation import Problems
+    from stepreel.datasets.benchmark import Request
+    from stepreel.datasets.known import DATASETS
+    from stepreel.evaluation.benchmark import run_benchmark
+    from stepreel.evaluation.methods import Workplace
+    from stepreel.evaluation.plan import Plan
+    from stepreel.store import Store
+
+    labels = np.repeat([0, 1, 2, 1], 12)
+    np.savez(tmp_path / "take.npz", times=np.arange(48) / 4, gaze=np.eye(3)[labels], labels=labels)
+    problems = Problems()
+    tasks = DATASETS["npz"].read(Request(tmp_path, problems))
+    plan = Plan(n_clusters=3, seeds=(0,), overrides={"train.epochs": 5, "train.n_chunks": 16})
+    workplace = Workplace(Store(tmp_path / "cache"))
+    results, _ = run_benchmark({}, tasks, plan, workplace, problems, labels_rate=6)
+    strict = results["protocols"]["strict"]
+    assert strict["raw-kmeans"]["f1"]["mean"] == 100
+    assert strict["equal-split"]["f1"]["mean"] < 100
+
+
 def test_settings_can_be_changed_by_name(video):
     board = find_key_steps(video, clusters=2, top=1, seed=3, **FAST)
     assert len(board.steps) == 1

@@ -109,6 +109,19 @@ def test_the_same_command_again_reads_back_what_was_found(evaluated, takes, tmp_
     assert (tmp_path / "results.json").read_bytes() == (evaluated[1] / "results.json").read_bytes()
 
 
+def test_a_rerun_after_a_crash_gives_the_same_results(evaluated, takes, tmp_path):
+    arguments = ["evaluate", "npz", takes, "-k", 3, "--seeds", 2, "-o", tmp_path / "r", *BRIEF]
+    arguments += ["--cache", tmp_path / "cache", "--set", "train.checkpoint_seconds=0"]
+    crashed = stepreel(*arguments, STEPREEL_FAILPOINT="mid-epoch")
+    assert crashed.returncode in (-9, 137)
+    assert not (tmp_path / "r" / "results.json").exists()
+    assert list((tmp_path / "cache" / "predictions").glob("time-kmeans-*"))  # done, and kept
+    again = stepreel(*arguments)
+    assert again.returncode == 0, again.stderr
+    expected = results_of(evaluated[1])["protocols"]
+    assert results_of(tmp_path / "r")["protocols"] == expected
+
+
 def test_predictions_and_a_page_lie_beside_the_results(evaluated):
     with np.load(evaluated[1] / "predictions" / "task.npz") as found:
         assert found["take0/paper/1/together"].shape == found["take0/truth"].shape
