@@ -168,3 +168,15 @@ def test_a_channel_that_a_recording_lacks_does_not_spoil_the_others(tmp_path):
     assert take.absent == {"objects": [1]}
     assert take.tracks["objects"].valid.tolist() == [True, True, False, True]
     assert take.tracks["objects"].features[:, 1].tolist() == [0, 0, 0, 0]
+
+
+def test_labels_beside_the_features_change_no_fingerprint(tmp_path):
+    takes = []
+    for name, labels in (("a", [0, 1, 1]), ("b", [1, 0, 1])):
+        np.savez(tmp_path / f"{name}.npz", times=np.arange(3.0), hands=np.eye(3), labels=labels)
+        takes.append(read_features(tmp_path / f"{name}.npz").fingerprint)
+    assert takes[0] == takes[1]
+    np.savez(tmp_path / "c.npz", times=np.arange(3.0) * 2, hands=np.eye(3))
+    np.savez(tmp_path / "d.npz", times=np.arange(3.0), hands=2 * np.eye(3))
+    others = [read_features(tmp_path / f"{name}.npz").fingerprint for name in "cd"]
+    assert len({*takes, *others}) == 3

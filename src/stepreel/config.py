@@ -133,6 +133,10 @@ class Settings(_Settings):
 DEFAULT_PRESET = "quick"
 
 
+class CueChoiceError(ValueError):
+    """A setting names a cue that is not there, or weights for another number of cues."""
+
+
 def known_presets() -> list[str]:
     """Name the presets that come with the package."""
     folder = files("stepreel") / "presets"
@@ -210,7 +214,7 @@ def pick_cues(chosen: Cues, cues: Sequence[str], *, setting: str) -> list[str]:
         return list(cues[:1])
     unknown = [cue for cue in chosen if cue not in cues]
     if unknown or not chosen:
-        raise ValueError(
+        raise CueChoiceError(
             f"{setting}: {', '.join(unknown) or 'nothing'} is not among the cues; "
             f"known here: all, main, {', '.join(cues)}"
         )
@@ -224,7 +228,7 @@ def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
     weights = settings.loss.cue_weights
     if not isinstance(weights, str) and {len(cues)} != {len(weights), *map(len, weights)}:
         rows = "; ".join(",".join(f"{cell:g}" for cell in row) for row in weights)
-        raise ValueError(
+        raise CueChoiceError(
             f"loss.cue_weights={rows}: one row and one column per cue are needed, "
             f"here {len(cues)} ({', '.join(cues)})"
         )

@@ -76,17 +76,26 @@ def read_features(
             f"{readable(path.name)}: holds no valid moment: every row of {', '.join(chosen)} has "
             "NaN or infinity, or is marked as invalid"
         )
-    with path.open("rb") as file:
-        content = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
-    content.update(clock.tobytes())
+    marked = [cue for cue in chosen if f"{cue}_valid" in arrays]
     return FeatureRecording(
         readable(path.stem),
-        content.hexdigest(),
+        _fingerprint(tracks),
         tracks,
         float(seconds[0]),
-        frozenset(cue for cue in chosen if f"{cue}_valid" in arrays),
+        frozenset(marked),
         {cue: columns for cue in chosen if (columns := _absent(arrays[cue]))},
     )
+
+
+def _fingerprint(tracks: Mapping[str, FeatureTrack]) -> str:
+    """Hash what is used of a file; labels and whatever else lies beside it change nothing."""
+    content = hashlib.blake2b(digest_size=16)
+    content.update(next(iter(tracks.values())).times.tobytes())
+    for cue, track in tracks.items():
+        content.update(f"{cue} {track.features.shape}".encode())
+        content.update(np.ascontiguousarray(track.features).data)
+        content.update(np.ascontiguousarray(track.valid).data)
+    return content.hexdigest()
 
 
 def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:

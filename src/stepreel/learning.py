@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepreel.config import Settings, pick_cues
+from stepreel.config import LossSettings, Settings, pick_cues
 from stepreel.interrupts import interrupts_held_back
 from stepreel.machine import Device
 from stepreel.sampling import count_chunks, window_of
@@ -102,14 +102,14 @@ def _train_and_embed(
     on_checkpoint: OnCheckpoint | None,
 ) -> None:
     with interrupts_held_back():
-        from stepreel.dataset import prepare_lessons
+        from stepreel.dataset import prepare_lesson, prepare_lessons
         from stepreel.embed import embed_recording
         from stepreel.machine import pick_device
         from stepreel.train import train_encoder
 
-    lessons = prepare_lessons([recording.tracks for recording in recordings], settings)
+    lessons = prepare_lessons([recordings[number].tracks for number in chosen], settings)
     trained = train_encoder(
-        [lessons[number] for number in chosen],
+        lessons,
         settings,
         entry=model_entry,
         device=pick_device(device),
@@ -118,7 +118,10 @@ def _train_and_embed(
     )
     cues = list(recordings[0].tracks)
     embed_cues = pick_cues(settings.embed.cues, cues, setting="embed.cues")
-    for lesson, recording, entry in zip(lessons, recordings, entries, strict=True):
+    prepared = dict(zip(chosen, lessons, strict=True))
+    without_loss = settings.model_copy(update={"loss": LossSettings(bootstrap="none")})
+    for number, (recording, entry) in enumerate(zip(recordings, entries, strict=True)):
+        lesson = prepared.get(number) or prepare_lesson(recording.tracks, without_loss)
         embedding = embed_recording(trained.encoder, lesson, embed_cues, recording=recording.name)
         entry.write_track(embedding)
 

@@ -205,12 +205,12 @@ def test_what_is_missing_is_named(root: Path) -> None:
         FORMAT.read(request(root))
 
 
-def test_one_file_is_read_by_itself(tmp_path: Path) -> None:
+def test_one_file_by_itself_is_read_as_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("1,0.5,3.5\nstir,3.2,5\n")
     assert [(row.start, row.end, row.label) for row in read_steps(path, None)] == [
-        (0.0, 3.0, "1"),
-        (3.0, 5.0, "stir"),
+        (0.5, 3.5, "1"),
+        (3.2, 5.0, "stir"),
     ]
     path.write_text("1,2,1\n")
     with pytest.raises(DatasetError, match=r"a\.csv, line 1: 2 to 1 s"):

@@ -117,7 +117,7 @@ def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
         "G1",
     )
     np.savez(tmp_path / "a.npz", times=np.arange(3) + 5.0, labels=np.array([0, 4, 4]))
-    assert read_rows(tmp_path / "a.npz") == [Row(0.0, 0.5, "0"), Row(0.5, 2.5, "4")]
+    assert read_rows(tmp_path / "a.npz") == [Row(4.5, 5.5, "0"), Row(5.5, 7.5, "4")]
     assert read_rows(board(tmp_path / "a.json")) == [
         Row(1.0, 3.0, "2 kind B"),
         Row(4.0, 6.0, "1 kind A"),

@@ -65,17 +65,17 @@ def test_tracks_begin_at_0_whatever_the_clock_of_the_file_says(tmp_path: Path) -
     features = strict(tmp_path)[0].recordings[0].features
     assert features is not None
     recording = features()
-    assert recording.start_seconds == 10.0
+    assert recording.start_seconds == 0.0  # labels are on this clock, too
     assert recording.tracks["hands"].times.tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]
 
 
-def test_rows_of_one_file_meet_halfway_between_moments(tmp_path: Path) -> None:
+def test_rows_of_one_file_meet_halfway_between_moments_on_its_own_clock(tmp_path: Path) -> None:
     path = write(tmp_path / "a.npz")
     assert read_labels(path) == [
-        Row(0.0, 0.75, "0"),
-        Row(0.75, 2.25, "3"),
-        Row(2.25, 3.25, "1"),
-        Row(3.25, 3.75, "0"),
+        Row(9.75, 10.75, "0"),
+        Row(10.75, 12.25, "3"),
+        Row(12.25, 13.25, "1"),
+        Row(13.25, 13.75, "0"),
     ]
 
 

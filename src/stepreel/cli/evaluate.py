@@ -48,7 +48,7 @@ def evaluate(
         str | None,
         typer.Option(metavar="CUE,CUE", help="Arrays of feature files to use; main one first."),
     ] = None,
-    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="K.")] = 7,
+    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, max=1000, help="K.")] = 7,
     window_seconds: Annotated[
         float | None, typer.Option(min=1e-3, help="σ of both learned methods.")
     ] = None,
@@ -108,11 +108,17 @@ def evaluate(
         plan = _with_overrides(plan, assignments or [], window_seconds)
         extras = _extras(task_metrics or [], sweep_clusters, sweep_cues, sweep_recordings)
         kind = _kind(dataset)
+        _check_options(dataset, cues, truth)
         problems = Problems(lenient=lenient)
         request = Request(root, problems, task, _names(cues), fps, truth)
         tasks = _read(kind, request)
         check_writable(output)
-        described = {"name": dataset, "title": kind.title, "root": root.name, "task": task}
+        described = {
+            "name": dataset,
+            "title": kind.title,
+            "root": root.resolve().name,
+            "task": task,
+        }
         with progress_bar(quiet=quiet) as progress:
             from stepreel.evaluation.benchmark import run_benchmark, write_benchmark
             from stepreel.evaluation.methods import Workplace
@@ -159,6 +165,8 @@ def _plan(
 def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | None) -> Plan:
     from dataclasses import replace
 
+    from stepreel.config import CueChoiceError
+
     overrides = named_overrides(assignments)
     for name, option in (("key_steps.n_clusters", "--clusters"), ("train.seed", "--seeds")):
         if name in overrides:
@@ -168,11 +176,12 @@ def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | 
     if plan.rate is not None:
         overrides["extract.moments_per_second"] = plan.rate
     changed = replace(plan, overrides=overrides)
-    try:
-        for method in changed.methods:
-            changed.settings_of(method, ["a", "b"])  # names of cues are checked with the data
-    except ValueError as problem:
-        if "is not among the cues" not in str(problem):
+    for method in changed.methods:
+        try:
+            changed.settings_of(method)
+        except CueChoiceError:
+            continue  # of features; that is checked once they have been read
+        except ValueError as problem:
             raise refuse(str(problem)) from None
     return changed
 
@@ -199,9 +208,17 @@ def _numbers(text: str | None, option: str) -> list[int]:
         numbers = sorted({int(part) for part in _names(text)})
     except ValueError:
         numbers = [0]
-    if any(number < 1 for number in numbers):
-        raise refuse(f"{option} {text}: expected whole numbers from 1, parted by commas")
+    if any(not 1 <= number <= 1000 for number in numbers):
+        raise refuse(f"{option} {text}: expected whole numbers from 1 to 1000, parted by commas")
     return numbers
+
+
+def _check_options(dataset: str, cues: str | None, truth: Path | None) -> None:
+    """Refuse options that would be without effect."""
+    if dataset == "videos" and cues is not None:
+        raise refuse("--cues names arrays of feature files; --set extract.cues=… those of videos")
+    if dataset != "videos" and truth is not None:
+        raise refuse(f"--truth is about videos; labels of {dataset} lie in its own folder")
 
 
 def _kind(name: str) -> DatasetFormat:

@@ -122,6 +122,8 @@ class StepList:
         if label in self.ids:
             return self.ids[label]
         number, name = split_number(label)
+        if number == BACKGROUND:
+            return None  # a step of that number could not be told from background
         if self.fixed:
             return number if number in self.names else None
         if number is None:
@@ -142,24 +144,34 @@ def split_number(label: str) -> tuple[int | None, str]:
     >>> split_number("10 align and screw"), split_number("G3"), split_number("7")
     ((10, 'align and screw'), (None, 'G3'), (7, '7'))
     """
-    match = re.fullmatch(r"\s*(\d+)[.:]?(?:\s+(.*\S))?\s*", label)
+    match = re.fullmatch(r"\s*([0-9]{1,9})[.:]?(?:\s+(.*\S))?\s*", label)
     if match is None:
         return None, label.strip()
     return int(match[1]), match[2] or match[1]
 
 
 def number_by_name(labels: Iterable[str]) -> StepList:
-    """Return steps numbered in the order of their names: the order of files does not matter."""
-    steps = StepList()
-    for label in sorted({label for label in labels if not is_background(label)}, key=_natural):
-        steps.id_of(label)
-    return steps
+    """Return steps under their own numbers if all have one, each a different one.
+
+    Otherwise they are numbered in the order of their names: the order of files does not matter,
+    and "2 eggs" and "2 pans" stay two steps.
+
+    >>> number_by_name(["sew", "SIL", "cut"]).names, number_by_name(["7 sew", "3"]).names
+    ({1: 'cut', 2: 'sew'}, {3: '3', 7: 'sew'})
+    """
+    steps = sorted({label for label in labels if not is_background(label)}, key=_natural)
+    numbers = [split_number(label)[0] for label in steps]
+    known = [number for number in numbers if number]
+    if len(set(known)) == len(steps):
+        named = {number: split_number(label)[1] for number, label in zip(known, steps, strict=True)}
+        return StepList.of(dict(zip(steps, known, strict=True)), dict(sorted(named.items())))
+    return StepList.of({label: place for place, label in enumerate(steps, start=1)})
 
 
 def _natural(label: str) -> list[tuple[int, str]]:
     """Sort G2 before G10."""
-    parts = re.split(r"(\d+)", label)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    parts = re.split(r"([0-9]{1,18})", label)
+    return [(int(part), "") if place % 2 else (-1, part) for place, part in enumerate(parts)]
 
 
 def annotate(
@@ -245,7 +257,10 @@ def rows_of_labels(
         return []
     middles = (times[1:] + times[:-1]) / 2
     last = float(times[-1] + (times[-1] - times[-2] if len(times) > 1 else 1.0) / 2)
-    edges = [float(times[0]), *map(float, middles), last if end_seconds is None else end_seconds]
+    first = float(times[0])
+    if first > 0 and len(times) > 1:  # the clock started before: rounding may go either way
+        first = max(0.0, first - float(times[1] - times[0]) / 2)
+    edges = [first, *map(float, middles), last if end_seconds is None else end_seconds]
     starts = [0, *(i for i in range(1, len(labels)) if labels[i] != labels[i - 1])]
     stops = [*starts[1:], len(labels)]
     return [

@@ -45,15 +45,15 @@ RELEASE = "crosstask_release"
 
 
 def read_steps(path: Path, fps: float | None) -> list[Row]:
-    """Read lines of step (from 1), start and end in seconds; without overlap, in whole seconds."""
-    return _take_over(_rows(path, read_lines(path), None, refuse))
+    """Read lines of step, start and end in seconds, as they stand in the file."""
+    return _rows(path, read_lines(path), None, refuse)
 
 
 def _rows(
     path: Path, lines: Sequence[str], seconds: float | None, complain: Callable[[str], None]
 ) -> list[Row]:
-    """Read rows by the start that was written down; `seconds` is how long the recording lasts."""
-    rows: list[tuple[float, Row]] = []
+    """Read rows in the order of their starts; `seconds` is how long the recording lasts."""
+    rows: list[Row] = []
     for line, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -62,9 +62,17 @@ def _rows(
         except ValueError as problem:
             complain(f"{place(path, line)}: {problem}")
             continue
-        last = math.ceil(end) if seconds is None else min(math.ceil(end), seconds)
-        rows.append((start, Row(float(math.floor(start)), float(last), step, line)))
-    return [row for _, row in sorted(rows, key=lambda one: one[0])]
+        rows.append(Row(start, end, step, line))
+    return sorted(rows, key=lambda row: row.start)
+
+
+def _in_whole_seconds(rows: Sequence[Row], seconds: float | None) -> list[Row]:
+    """Widen rows to whole seconds, as in published evaluations, but not past the end."""
+    last = math.inf if seconds is None else seconds
+    return [
+        replace(row, start=float(math.floor(row.start)), end=min(float(math.ceil(row.end)), last))
+        for row in rows
+    ]
 
 
 def _parse(text: str, seconds: float | None) -> tuple[str, float, float]:
@@ -229,7 +237,8 @@ def _recording(
         return None
     fps = request.fps or 1.0
     seconds = length / fps if features is not None else None
-    rows = _rows(path, lines, seconds, request.problems.report)
+    read = _rows(path, lines, seconds, request.problems.report)
+    rows = _in_whole_seconds(read, seconds)
     unknown = [row for row in rows if task.steps.id_of(row.label) is None]
     known = _take_over([row for row in rows if row not in unknown])
     annotation = annotate(

@@ -190,13 +190,17 @@ def _read_table(
         )
     places = [header.index(name) for name in columns]
     rows = []
-    for cells in table:
-        if len(cells) > max(places):
-            rows.append((table.line_num, [cells[at].strip() for at in places]))
-        elif cells:
-            problems.report(
-                f"{place(path, table.line_num)}: {len(cells)} columns; expected {', '.join(header)}"
-            )
+    try:
+        for cells in table:
+            if len(cells) > max(places):
+                rows.append((table.line_num, [cells[at].strip() for at in places]))
+            elif cells:
+                problems.report(
+                    f"{place(path, table.line_num)}: {len(cells)} columns; "
+                    f"expected {', '.join(header)}"
+                )
+    except csv.Error as problem:
+        raise DatasetError(f"{place(path, table.line_num)}: is no table ({problem})") from None
     return rows
 
 

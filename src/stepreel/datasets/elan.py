@@ -62,9 +62,10 @@ def _slots(path: Path, document: Element) -> dict[str, float]:
         try:
             if value is not None:
                 known[number] = int(value) / 1000
-        except ValueError:
+        except (ValueError, OverflowError):
             raise DatasetError(
-                f"{place(path)}: time slot {names[-1]} is {value!r}; expected milliseconds"
+                f"{place(path)}: time slot {names[-1]} is {str(value)[:40]!r}; "
+                "expected milliseconds"
             ) from None
     if not known:
         return {}

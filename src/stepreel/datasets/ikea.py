@@ -98,6 +98,8 @@ def _database(path: Path) -> dict[str, Any]:
         raise DatasetError(
             f"{place(path, problem.lineno)}: is no JSON ({problem.msg})"
         ) from problem
+    except RecursionError:
+        raise DatasetError(f"{place(path)}: is nested too deeply to be such a file") from None
     database = content.get("database") if isinstance(content, dict) else None
     if not isinstance(database, dict):
         raise DatasetError(f"{place(path)}: holds no `database` of takes")

@@ -33,7 +33,7 @@ from stepreel.datasets.benchmark import (
 from stepreel.datasets.frame_labels import read_lines
 from stepreel.datasets.ready_made import must_be_there, or_report, pick_tasks
 from stepreel.errors import DatasetError
-from stepreel.feature_files import READERS, TIMES, read_features
+from stepreel.feature_files import READERS, TIMES, FeatureRecording, read_features
 from stepreel.types import Seconds, cues_and_widths, readable
 
 LABELS = "labels"
@@ -46,6 +46,7 @@ class _File:
     """What one file holds.
 
     clock      (T,) seconds since its first moment
+    start      of that moment on the file's own clock
     own_times  false if the clock is made of frames per second
     widths     of its cues
     """
@@ -53,6 +54,7 @@ class _File:
     path: Path
     labels: list[str]
     clock: Seconds
+    start: float
     own_times: bool
     widths: dict[str, int]
 
@@ -87,11 +89,13 @@ def read(request: Request) -> list[LabelledTask]:
 
 
 def read_labels(path: Path, fps: float | None = None) -> list[Row]:
-    """Read a file's labels as rows; seconds count from its first moment.
+    """Read a file's labels as rows, on the file's own clock.
 
     fps  for files without times
     """
-    return _load(path, fps).rows
+    file = _load(path, fps)
+    rows = rows_of_labels(file.labels, file.clock + file.start)
+    return [replace(row, line=0) for row in rows]
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -112,14 +116,15 @@ def _load(path: Path, fps: float | None) -> _File:
             "moment"
         )
     labels = _texts(path, arrays[LABELS])
-    clock = _clock(path, arrays.get(TIMES), len(labels), fps)
+    seconds = _seconds(path, arrays.get(TIMES), len(labels), fps)
     widths = {
         cue: int(array.shape[1])
         for cue, array in arrays.items()
         if array.ndim == 2 and array.shape[1] > 0 and array.dtype.kind in "fiub"
         if cue not in (LABELS, TIMES) and not cue.endswith("_valid")
     }
-    return _File(path, labels, clock, TIMES in arrays, widths)
+    start = float(seconds[0])
+    return _File(path, labels, seconds - start, start, TIMES in arrays, widths)
 
 
 def _texts(path: Path, labels: NDArray[Any]) -> list[str]:
@@ -147,7 +152,7 @@ def _texts(path: Path, labels: NDArray[Any]) -> list[str]:
     return [str(number) for number in labels.astype(np.int64).tolist()]
 
 
-def _clock(path: Path, times: NDArray[Any] | None, n: int, fps: float | None) -> Seconds:
+def _seconds(path: Path, times: NDArray[Any] | None, n: int, fps: float | None) -> Seconds:
     if times is None:
         if fps is None:
             raise DatasetError(f"{place(path)}: holds no `{TIMES}`; give --fps NUMBER")
@@ -163,8 +168,7 @@ def _clock(path: Path, times: NDArray[Any] | None, n: int, fps: float | None) ->
         raise DatasetError(f"{place(path)}: holds no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
         raise DatasetError(f"{place(path)}: {TIMES} must be finite seconds that increase")
-    clock: Seconds = seconds - seconds[0]
-    return clock
+    return seconds
 
 
 def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask:
@@ -181,13 +185,18 @@ def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask
     recordings = []
     for file in _alike(files, cues, request.problems):
         fps = None if file.own_times else request.fps
-        features = partial(read_features, file.path, cues=cues, fps=fps)
+        features = partial(_read_features, file.path, cues, fps)
         if or_report(request.problems, features) is None:  # such as NaN everywhere
             continue
         length = file.duration_seconds
         truth = annotate(file.path, file.rows, steps, request.problems, duration_seconds=length)
         recordings.append(LabelledRecording(truth.recording, truth, features=features))
     return LabelledTask(name, tuple(recordings), dict(steps.names), group)
+
+
+def _read_features(path: Path, cues: Sequence[str], fps: float | None) -> FeatureRecording:
+    """Read features on the clock of their labels, which begins with the first moment."""
+    return replace(read_features(path, cues=cues, fps=fps), start_seconds=0.0)
 
 
 def _keeps_rate(file: _File, request: Request) -> bool:

@@ -17,14 +17,14 @@ from stepreel.datasets.annotation import Problems
 from stepreel.datasets.benchmark import LabelledTask
 from stepreel.errors import DatasetError
 from stepreel.evaluation.compare import Outcome, compare
-from stepreel.evaluation.methods import Workplace
+from stepreel.evaluation.methods import LEARNED_METHODS, Workplace
 from stepreel.evaluation.page import render_evaluation
 from stepreel.evaluation.pictures import draw
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask, prepare_task
 from stepreel.evaluation.results import Json, build_results, to_text
 from stepreel.evaluation.sweeps import sweep_clusters, sweep_cues, sweep_recordings
-from stepreel.evaluation.task_metrics import measure
+from stepreel.evaluation.task_metrics import NEEDS_TWO, measure
 from stepreel.files import explained, write_bytes, write_text
 from stepreel.folders import safe_name
 
@@ -57,7 +57,11 @@ def run_benchmark(
     for task in prepared:
         for method in plan.methods if task.recordings else ():
             plan.checked_settings(method, task.cues)
+    _check_extras(prepared, plan, extras, problems)
     outcomes = [compare(task, plan, workplace) for task in prepared]
+    if not any(outcome.predictions for outcome in outcomes):
+        reasons = "; ".join(f"{m}: {why}" for m, why in outcomes[0].skipped.items())
+        raise DatasetError(f"no method could run: {reasons}")
     results = build_results(
         dataset, outcomes, plan, left_out=problems.skipped, notes=problems.notes
     )
@@ -65,7 +69,6 @@ def run_benchmark(
     if sweeps:
         results["sweeps"] = sweeps
     if extras.metrics:
-        _need_features(prepared, "--task-metric")
         results["task_metrics"] = {
             name: measure(name, prepared, plan, workplace) for name in extras.metrics
         }
@@ -79,29 +82,59 @@ def _sweep(
     if extras.clusters:
         sweeps["clusters"] = sweep_clusters(prepared, plan, workplace, extras.clusters)
     if extras.cues:
-        _need_features(prepared, "--sweep-cues")
         sweeps["cues"] = sweep_cues(prepared, plan, workplace)
     if extras.recordings:
-        _need_features(prepared, "--sweep-recordings")
         sweeps["recordings"] = sweep_recordings(prepared, plan, workplace, extras.recordings)
     return sweeps
 
 
-def _need_features(prepared: Sequence[PreparedTask], option: str) -> None:
-    for task in prepared:
-        if task.recordings is None:
-            raise DatasetError(f"{option} needs features: {task.blind_because}")
+def _check_extras(
+    prepared: Sequence[PreparedTask], plan: Plan, extras: Extras, problems: Problems
+) -> None:
+    """Find out before anything is learned whether sweeps and metrics can be worked out."""
+    learned = {
+        "--sweep-cues": extras.cues,
+        "--sweep-recordings": bool(extras.recordings),
+        "--task-metric": bool(extras.metrics),
+    }
+    for option in (option for option, wanted in learned.items() if wanted):
+        for task in prepared:
+            if task.recordings is None:
+                raise DatasetError(f"{option} needs features: {task.blind_because}")
+        if option != "--task-metric" and not set(plan.methods) & set(LEARNED_METHODS):
+            raise DatasetError(f"{option} is about learned methods, and none is asked for")
+    if fewest := [n for n in extras.recordings if n >= min(len(task.names) for task in prepared)]:
+        problems.notes.append(
+            f"--sweep-recordings {', '.join(map(str, fewest))}: there are no more; see `all`"
+        )
+    for metric in NEEDS_TWO & set(extras.metrics):
+        for task in prepared:
+            if len(task.names) < 2:
+                raise DatasetError(
+                    f"--task-metric {metric} needs two recordings of {task.task.name}"
+                )
 
 
 def write_benchmark(folder: Path, results: Json, outcomes: Sequence[Outcome]) -> None:
     """Write results.json, report.html, and every prediction as predictions/<task>.npz."""
     page = render_evaluation(results, [draw(outcome) for outcome in outcomes])
     with explained(folder):
-        for outcome in outcomes:
-            name = safe_name(outcome.prepared.task.name)
+        for name, outcome in _named(outcomes).items():
             write_bytes(folder / "predictions" / f"{name}.npz", _predictions(outcome))
         write_text(folder / "report.html", page)
         write_text(folder / "results.json", to_text(results))
+
+
+def _named(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    """Name every task by a file name of its own."""
+    named: dict[str, Outcome] = {}
+    for outcome in outcomes:
+        name = base = safe_name(outcome.prepared.task.name)
+        number = 2
+        while name in named:
+            name, number = f"{base}-{number}", number + 1
+        named[name] = outcome
+    return named
 
 
 def _predictions(outcome: Outcome) -> bytes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from stepreel.datasets.annotation import Annotation, Problems, annotate, number_by_name
 from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
-from stepreel.datasets.formats import find_truth, read_rows
+from stepreel.datasets.formats import find_truth, guess_format, read_rows
 from stepreel.errors import DatasetError
 from stepreel.evaluation.baselines import BASELINES
 from stepreel.evaluation.compare import Outcome, compare, enter
@@ -20,6 +21,15 @@ from stepreel.store import Store
 from stepreel.types import readable
 
 METHOD = "prediction"
+PER_MOMENT = ("frames", "npz")  # formats that say of every moment what is done in it
+
+
+@dataclass(frozen=True)
+class Truth:
+    """True steps of one recording; `end` is where its labels end, if these cover all of it."""
+
+    annotation: Annotation
+    end: float | None
 
 
 def judge(
@@ -33,85 +43,101 @@ def judge(
 ) -> tuple[Json, Outcome]:
     """Score predictions against the true steps in a folder; both are paired by name.
 
-    Protocols that match all recordings together take a cluster's number to mean the same kind of
-    step in every recording.
+    Both are on the recording's own clock. Protocols that match all recordings together take a
+    cluster's number to mean the same kind of step in every recording.
     """
-    seconds = {name: given.seconds for name, given in found.items()}
-    annotations, names = read_truth(truth, problems, fps=fps, seconds=seconds)
-    paired = _pair(annotations, found, problems)
-    labels, k = as_clusters({name: found[name] for name in paired}, n_clusters)
-    times = [
-        found[name].times - (found[name].times[0] if from_zero else 0.0)
-        for name, (_, from_zero) in paired.items()
-    ]
-    task = LabelledTask(
-        readable(truth.resolve().name),
-        tuple(LabelledRecording(name, annotation) for name, (annotation, _) in paired.items()),
-        names,
-    )
-    prepared = PreparedTask(
-        task,
-        names=list(paired),
-        splits=[""] * len(paired),
-        times=times,
-        truth=[a.labels_at(t) for (a, _), t in zip(paired.values(), times, strict=True)],
-        recordings=None,
-        blind_because="only labels were given",
-    )
+    truths, names = read_truth(truth, found, problems, fps=fps)
+    paired = _pair(truths, found, problems)
+    labels, k = as_clusters(paired, n_clusters)
+    prepared = _prepare(readable(truth.resolve().name), truths, names, paired)
     plan = Plan(methods=tuple(BASELINES), n_clusters=k, seeds=tuple(seeds))
     outcome = compare(prepared, plan, Workplace(Store(Path())))
     ordered = [labels[name] for name in paired]
     enter(outcome, METHOD, [Prediction(ordered, ordered)] * len(plan.seeds), seedless=True)
-    dataset = {"name": "score", "title": "Predictions given", "root": task.name, "task": None}
+    dataset = {"name": "score", "title": "Predictions given", "root": prepared.task.name}
     results = build_results(
         dataset, [outcome], plan, left_out=problems.skipped, notes=problems.notes
     )
     return results, outcome
 
 
-def read_truth(
-    folder: Path, problems: Problems, *, fps: float | None, seconds: Mapping[str, float | None]
-) -> tuple[dict[str, tuple[Annotation, bool]], dict[int, str]]:
-    """Return annotations by name, whether their clock starts at 0, and the names of steps.
+def _prepare(
+    name: str, truths: Mapping[str, Truth], names: dict[int, str], paired: Mapping[str, Given]
+) -> PreparedTask:
+    annotations = {one: truths[one].annotation for one in paired}
+    recordings = tuple(LabelledRecording(one, own) for one, own in annotations.items())
+    times = [given.times for given in paired.values()]
+    return PreparedTask(
+        LabelledTask(name, recordings, names),
+        names=list(paired),
+        splits=[""] * len(paired),
+        times=times,
+        truth=[own.labels_at(t) for own, t in zip(annotations.values(), times, strict=True)],
+        recordings=None,
+        blind_because="only labels were given",
+    )
 
-    `seconds` is how long recordings last, where that is known: steps cannot lie past the end.
+
+def read_truth(
+    folder: Path, found: Mapping[str, Given], problems: Problems, *, fps: float | None
+) -> tuple[dict[str, Truth], dict[int, str]]:
+    """Return true steps by the name of their recording, and the names of the steps.
+
+    Where a prediction says how long a recording lasts, steps cannot lie past its end.
     """
     rows = {}
     for name, path in find_truth(folder, problems).items():
         try:
-            rows[name] = (path, read_rows(path, fps))
+            rows[name] = (path, read_rows(path, fps), guess_format(path) in PER_MOMENT)
         except DatasetError as problem:
             problems.report(str(problem))
     if not rows:
         raise DatasetError(f"{folder}: holds no file of true steps")
-    steps = number_by_name(row.label for _, own in rows.values() for row in own)
-    annotations = {
-        name: (
-            annotate(
-                path, own, steps, problems, recording=name, duration_seconds=seconds.get(name)
-            ),
-            path.suffix.lower() == ".npz",
+    steps = number_by_name(row.label for _, own, _ in rows.values() for row in own)
+    truths = {}
+    for name, (path, own, covers_all) in rows.items():
+        last = found[name].seconds if name in found else None
+        annotation = annotate(path, own, steps, problems, recording=name, duration_seconds=last)
+        truths[name] = Truth(
+            annotation, max(row.end for row in own) if own and covers_all else None
         )
-        for name, (path, own) in rows.items()
-    }
-    return annotations, steps.names
+    return truths, steps.names
 
 
 def _pair(
-    annotations: Mapping[str, tuple[Annotation, bool]],
-    found: Mapping[str, Given],
-    problems: Problems,
-) -> dict[str, tuple[Annotation, bool]]:
-    for name in annotations:
+    truths: Mapping[str, Truth], found: Mapping[str, Given], problems: Problems
+) -> dict[str, Given]:
+    """Return predictions that have a truth, as long as it."""
+    for name in truths:
         if name not in found:
             problems.report(f"{name}: has true steps, but no prediction")
     for name in found:
-        if name not in annotations:
+        if name not in truths:
             problems.report(f"{name}: has a prediction, but no true steps")
-    paired = {name: one for name, one in annotations.items() if name in found}
-    if not paired:
+    both = [name for name in truths if name in found]
+    if not both:
         raise DatasetError(
             "no prediction is named like a file of true steps; "
-            f"truth: {', '.join(list(annotations)[:5])}; predictions: {', '.join(list(found)[:5])}"
+            f"truth: {', '.join(list(truths)[:5])}; predictions: {', '.join(list(found)[:5])}"
         )
-    return paired
+    paired = {name: _as_long(name, truths[name], found[name], problems) for name in both}
+    fitting = {name: given for name, given in paired.items() if given is not None}
+    if not fitting:
+        raise DatasetError("no prediction is as long as its truth")
+    return fitting
+
+
+def _as_long(name: str, truth: Truth, given: Given, problems: Problems) -> Given | None:
+    """Compare lengths where both are known; spans of text count as no step where they end."""
+    if given.seconds is not None and truth.end is not None:
+        slack = 1.5 * given.moment_seconds
+        if abs(given.seconds - truth.end) > slack:
+            problems.report(
+                f"{name}: its prediction ends at {given.seconds:.2f} s, its truth at "
+                f"{truth.end:.2f} s; both must cover the same moments"
+            )
+            return None
+    if given.seconds is not None:
+        return given
+    last_step = max((step.end for step in truth.annotation.steps), default=0.0)
+    return given.until(last_step if truth.end is None else truth.end)

@@ -98,12 +98,12 @@ class Matching:
         )
 
     def translate(self, prediction: Labels, *, strict: bool) -> Labels:
-        """Return the step each moment's cluster is matched with; a wrong id where it is not.
+        """Return the step each moment's cluster is matched with; where it is not, a wrong id.
 
-        "No step here" means background to a protocol that never matches it.
+        Wrong ids are negative, and different for different clusters. "No step here" means
+        background to a protocol that never matches it.
         """
-        unmatched = -2
-        table: Labels = np.full(int(self.clusters.max(initial=0)) + 2, unmatched, np.int64)
+        table: Labels = -1 - np.arange(int(self.clusters.max(initial=0)) + 2)
         table[self.clusters[self.columns] + 1] = self.steps[self.rows]
         if strict:
             table[NO_STEP + 1] = BACKGROUND

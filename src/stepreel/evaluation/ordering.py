@@ -64,7 +64,8 @@ def order_kept(nearest: Labels) -> Order:
 def nearest_moments(one: Floats, other: Floats) -> tuple[Labels, Labels]:
     """Return for each row of `one` the nearest row of `other`, and the other way round.
 
-    Both from the same products, in blocks of rows; of equals, the first is taken.
+    Both from the same products, in blocks of rows; of equals, the first is taken. Single precision
+    may take a direct neighbour of the nearest for it on long, smooth recordings; τ does not notice.
     """
     squares, other_squares = np.square(one).sum(axis=1), np.square(other).sum(axis=1)
     there: Labels = np.zeros(len(one), np.int64)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from stepreel.evaluation.drawing import UNITS, Figures, group_methods, in_order, lay_out
 from stepreel.evaluation.localization import PROTOCOLS, Protocol
-from stepreel.evaluation.methods import LEARNED_METHODS
+from stepreel.evaluation.methods import LEARNED_METHODS, NULL_METHODS
 from stepreel.evaluation.pictures import TaskPictures
 from stepreel.report.page import environment, inlined_style, sha256_source, template_text
 from stepreel.report.palette import kind_of
@@ -37,7 +37,7 @@ class Cell:
     """A method's F1 under a protocol.
 
     spread    over seeds; None where there is none
-    lead      over an equal split, of learned methods only
+    lead      over an equal split; null baselines have none
     is_clear  the lead, or the lag, is larger than the spread
     """
 
@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The best learned method and the best null baseline, under the headline protocol."""
+    """The best method that looks, or was given, and the best null baseline; headline protocol."""
 
     learned: str | None
     null: str | None
@@ -89,7 +89,8 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
             groups=groups,
             headline=HEADLINE,
             json=lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str),
-            learned=LEARNED_METHODS,
+            is_trained=any(method in LEARNED_METHODS for method in protocols[HEADLINE]),
+            learned=[method for method in protocols[HEADLINE] if method not in NULL_METHODS],
             methods=in_order(list(protocols[HEADLINE])),
             methods_at=_methods_at,
             metrics=[_metric(*one) for one in results.get("task_metrics", {}).items()],
@@ -156,7 +157,7 @@ def _cells(
     def cell(method: str, column: Column) -> Cell:
         figures = protocols[column.protocol.name][method]
         f1, std = figures["f1"]["mean"], figures["f1"]["std"]
-        is_compared = method in LEARNED_METHODS and column.reference is not None
+        is_compared = method not in NULL_METHODS and column.reference is not None
         lead = f1 - (column.reference or 0.0)
         return Cell(
             f1=f1,
@@ -177,8 +178,8 @@ def _verdict(methods: Mapping[str, Figures]) -> Verdict:
     def best(names: Sequence[str]) -> str | None:
         return max(names, key=lambda name: methods[name]["f1"]["mean"], default=None)
 
-    learned = best([method for method in methods if method in LEARNED_METHODS])
-    null = best([method for method in methods if method not in LEARNED_METHODS])
+    learned = best([method for method in methods if method not in NULL_METHODS])
+    null = best([method for method in methods if method in NULL_METHODS])
     if learned is None or null is None:
         return Verdict(learned, null, 0.0, 0.0)
     one, other = methods[learned]["f1"], methods[null]["f1"]

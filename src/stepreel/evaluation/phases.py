@@ -36,7 +36,7 @@ def make_folds(splits: Sequence[str], seed: int) -> list[Fold]:
     n = len(splits)
     train = [number for number, split in enumerate(splits) if split == "train"]
     test = [number for number, split in enumerate(splits) if split == "test"]
-    if train and test:
+    if train and test and len(train) + len(test) == n:
         return [Fold(train, test)]
     if n < 2:
         raise ValueError("phase classification needs two recordings: one to learn from, one to try")

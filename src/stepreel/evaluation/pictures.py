@@ -86,7 +86,7 @@ def draw(outcome: Outcome) -> TaskPictures:
             truth=bars(truth[number], prepared.times[number]),
             found={
                 method: bars(
-                    matched[method].translate(prediction.together[number], strict=True),
+                    _shown(matched[method].translate(prediction.together[number], strict=True)),
                     prepared.times[number],
                 )
                 for method, prediction in shown.items()
@@ -101,6 +101,11 @@ def draw(outcome: Outcome) -> TaskPictures:
         for method in shown
     ]
     return TaskPictures(prepared.task.name, names, barcodes, confusions)
+
+
+def _shown(labels: Labels) -> Labels:
+    """Draw all clusters that no step is matched with alike."""
+    return np.where(labels < 0, UNMATCHED, labels)
 
 
 def bars(labels: Labels, times: Seconds) -> list[Bar]:

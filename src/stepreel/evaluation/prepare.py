@@ -16,6 +16,8 @@ from stepreel.feature_files import FeatureRecording, check_alike
 from stepreel.pipeline import watch_recordings
 from stepreel.types import FeatureTrack, Labels, Seconds, TrackedRecording
 
+MOST_MOMENTS = 20_000_000  # of one recording: weeks, at any rate in use
+
 
 @dataclass(frozen=True)
 class PreparedTask:
@@ -75,7 +77,10 @@ def prepare_task(
         names=[one.name for one, _ in tracked],
         splits=[one.split for one, _ in tracked],
         times=times,
-        truth=[one.annotation.labels_at(t) for (one, _), t in zip(tracked, times, strict=True)],
+        truth=[
+            one.annotation.labels_at(t + recording.start_seconds)  # truth is on the own clock
+            for (one, recording), t in zip(tracked, times, strict=True)
+        ],
         recordings=[recording for _, recording in tracked],
     )
 
@@ -88,6 +93,11 @@ def _blind(task: LabelledTask, rate: float, why: str) -> PreparedTask:
             raise DatasetError(
                 f"{one.name}: nothing says how long it lasts; a video, features or a list of "
                 "durations is needed"
+            )
+        if seconds * rate > MOST_MOMENTS:
+            raise DatasetError(
+                f"{one.name}: is said to last {seconds:g} s, which cannot be; "
+                f"at most {MOST_MOMENTS / rate:g} s are scored"
             )
         times.append(np.arange(max(1, int(seconds * rate + ROUNDING))) / rate)
     truth = [one.annotation.labels_at(t) for one, t in zip(task.recordings, times, strict=True)]
@@ -122,8 +132,12 @@ def _read(one: LabelledRecording, problems: Problems, rate: float | None) -> lis
 def thinned(recording: FeatureRecording, rate: float) -> FeatureRecording:
     """Keep the moments nearest to a grid of `rate` moments per second."""
     times = next(iter(recording.tracks.values())).times
-    grid = np.arange(0, float(times[-1]) + 0.5 / rate, 1 / rate)
-    nearest = np.unique(np.clip(np.searchsorted(times, grid - 0.5 / rate), 0, len(times) - 1))
+    grid = np.arange(0, float(times[-1]) + ROUNDING, 1 / rate)
+    after = np.clip(np.searchsorted(times, grid), 1, max(1, len(times) - 1))
+    before = after - 1
+    after = np.minimum(after, len(times) - 1)
+    is_after = times[after] - grid < grid - times[before]
+    nearest = np.unique(np.where(is_after, after, before))
     tracks = {
         cue: FeatureTrack(t.recording, cue, t.times[nearest], t.features[nearest], t.valid[nearest])
         for cue, t in recording.tracks.items()

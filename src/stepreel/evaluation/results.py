@@ -17,7 +17,7 @@ import numpy as np
 
 from stepreel.evaluation.compare import Outcome
 from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import LEARNED_METHODS
+from stepreel.evaluation.methods import LEARNED_METHODS, moment_seconds
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.scores import FIGURES, STEP_FIGURES, Scores
@@ -135,25 +135,30 @@ def describe_tasks(prepared: Sequence[PreparedTask]) -> Json:
     }
 
 
-def describe_settings(prepared: Sequence[PreparedTask], plan: Plan) -> Json:
-    """Say with which settings every learned method ran."""
-    cues = prepared[0].cues or None
-    learned = [method for method in LEARNED_METHODS if method in plan.methods]
-    return {
+CLUSTERED = {
+    "raw-kmeans": "KMeans (n_init 10) on all cues side by side, z-scored over each recording",
+    "time-kmeans": "the same, and relative time with as much weight as all features together",
+}
+
+
+def describe_settings(outcomes: Sequence[Outcome], plan: Plan) -> Json:
+    """Say how every method that ran did so."""
+    first = outcomes[0].prepared
+    ran = {method for outcome in outcomes for method in outcome.predictions}
+    learned = [method for method in LEARNED_METHODS if method in ran]
+    settings: Json = {
         "n_clusters": plan.n_clusters,
         "seeds": list(plan.seeds),
-        "rate": plan.rate,
-        "preset": plan.preset,
-        "trained_on": "the recordings that are scored, without labels",
-        "k_means": "scikit-learn KMeans, n_init 10",
-        "raw_kmeans": "all cues side by side, z-scored over each recording",
-        "time_kmeans": "the same, and relative time with as much weight as all features together",
+        "moments_per_second": round(1 / moment_seconds(first.times[0]), 3),
         "methods": {
-            method: plan.settings_of(method, cues).model_dump(mode="json")
-            for method in learned
-            if prepared[0].recordings is not None
+            **{method: text for method, text in CLUSTERED.items() if method in ran},
+            **{m: plan.settings_of(m, first.cues).model_dump(mode="json") for m in learned},
         },
     }
+    if learned:
+        settings["preset_of_paper"] = plan.preset
+        settings["trained_on"] = "the recordings that are scored, without labels"
+    return settings
 
 
 def build_results(
@@ -166,10 +171,6 @@ def build_results(
 ) -> Json:
     """Gather everything but sweeps and task metrics, which are added under their own names."""
     prepared = [outcome.prepared for outcome in outcomes]
-    skipped: dict[str, str] = {}
-    for outcome in outcomes:
-        for method, reason in outcome.skipped.items():
-            skipped.setdefault(method, reason)
     results: Json = {
         "format": FORMAT,
         "version": VERSION,
@@ -179,8 +180,8 @@ def build_results(
             "fingerprint": data_fingerprint(prepared),
             "tasks": describe_tasks(prepared),
         },
-        "settings": describe_settings(prepared, plan),
-        "skipped": skipped,
+        "settings": describe_settings(outcomes, plan),
+        "skipped": reasons_skipped(outcomes),
         "left_out": list(left_out),
         "notes": list(notes),
         "protocols": protocols_of(outcomes),
@@ -198,6 +199,17 @@ def build_results(
             if (members := [o for o in outcomes if o.prepared.task.group == group])
         }
     return results
+
+
+def reasons_skipped(outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Say of every method that is missing why; with the task's name if it ran on others."""
+    reasons: dict[str, str] = {}
+    for outcome in outcomes:
+        for method, why in outcome.skipped.items():
+            ran_elsewhere = any(method in other.predictions for other in outcomes)
+            where = f"{outcome.prepared.task.name}: " if ran_elsewhere else ""
+            reasons.setdefault(method, f"{where}{why}")
+    return reasons
 
 
 def to_text(results: Json) -> str:

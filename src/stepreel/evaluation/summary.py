@@ -36,8 +36,12 @@ def quality(features: Floats, shown: Labels) -> Quality:
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     unit = features / np.maximum(lengths, 1e-12)
     picked = unit[np.unique(shown)]
+    if len(picked) == 0:
+        return Quality(0.0, float("nan"))
     similar = (1 + unit @ picked.T) / 2  # (T, S)
-    squared = np.maximum(2 - 2 * picked @ picked.T, 0)
+    products = picked @ picked.T
+    own = np.diag(products)  # 1, or 0 where nothing is known
+    squared = np.maximum(own[:, None] + own - 2 * products, 0)
     np.fill_diagonal(squared, np.inf)
     diversity = float(np.sqrt(squared.min())) if len(picked) > 1 else float("nan")
     return Quality(float(100 * similar.max(axis=1).mean()), diversity)

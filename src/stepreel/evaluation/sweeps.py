@@ -14,6 +14,8 @@ from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import Json, protocols_of
 
+BESIDE = ("equal-split", "raw-kmeans")
+
 
 def sweep_clusters(
     prepared: Sequence[PreparedTask], plan: Plan, workplace: Workplace, counts: Sequence[int]
@@ -50,7 +52,9 @@ def sweep_recordings(
 
 
 def _learned(plan: Plan) -> Plan:
-    return replace(plan, methods=tuple(m for m in LEARNED_METHODS if m in plan.methods))
+    """Keep learned methods, and the null baselines that stand beside every score."""
+    kept = (*BESIDE, *LEARNED_METHODS)
+    return replace(plan, methods=tuple(m for m in kept if m in plan.methods))
 
 
 def _point(

@@ -1,4 +1,4 @@
-"""Results as plain text: methods down, protocols across."""
+"""Results as plain text: methods down; protocols, figures, or points of a sweep across."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stepreel.evaluation.localization import PROTOCOLS
+from stepreel.evaluation.scores import FIGURES
 
 TOGETHER = [name for name, one in PROTOCOLS.items() if not one.each_recording]
 ALONE = [name for name, one in PROTOCOLS.items() if one.each_recording]
+SHORT = {
+    "f1": "F1",
+    "precision": "P",
+    "recall": "R",
+    "iou": "IoU",
+    "mof": "MoF",
+    "edit": "Edit",
+    "f1_10": "F1@10",
+    "f1_25": "F1@25",
+    "f1_50": "F1@50",
+}
 
 
 def cell(figures: Mapping[str, Any], n_seeds: int) -> str:
@@ -23,7 +35,7 @@ def cell(figures: Mapping[str, Any], n_seeds: int) -> str:
 
 
 def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
-    """Write one block for recordings clustered together, and one for each by itself."""
+    """Write F1 and IoU under every protocol, then all figures under each."""
     blocks = [
         ("all recordings of a task clustered together", TOGETHER),
         ("every recording clustered by itself", ALONE),
@@ -37,18 +49,22 @@ def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
         for method in protocols[names[0]]:
             cells = [cell(protocols[name][method], n_seeds) for name in names]
             lines.append(_row(method, cells))
-        ceilings = _ceilings(protocols, names)
-        if ceilings:
-            lines.append(ceilings)
+        lines += _ceilings(protocols, names)
+        lines.append("")
+    for name, methods in protocols.items():
+        lines += [f"{name}, in percent", _row("", [SHORT[f] for f in FIGURES], width=8)]
+        for method, figures in methods.items():
+            means = [f"{figures[figure]['mean']:.1f}" for figure in FIGURES]
+            lines.append(_row(method, means, width=8))
         lines.append("")
     return "\n".join(lines)
 
 
-def _row(name: str, cells: Sequence[str]) -> str:
-    return f"  {name:<20}" + "".join(f"{text:>24}" for text in cells)
+def _row(name: str, cells: Sequence[str], width: int = 24) -> str:
+    return f"  {name:<20}" + "".join(f"{text:>{width}}" for text in cells)
 
 
-def _ceilings(protocols: Mapping[str, Any], names: Sequence[str]) -> str:
+def _ceilings(protocols: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     """Say how much F1 a strict protocol allows with so few clusters, where that is not all."""
     said = []
     for name in names:
@@ -57,33 +73,57 @@ def _ceilings(protocols: Mapping[str, Any], names: Sequence[str]) -> str:
             continue
         ceiling = next(iter(methods.values()))["ceiling"]["mean"]
         if ceiling < 100:
-            said.append(f"{name} cannot exceed {ceiling:.1f}: there are more steps than clusters")
-    return "".join(f"  ({text})" for text in said)
+            said.append(f"  ({name} cannot exceed {ceiling:.1f}: more steps than clusters)")
+    return said
 
 
 def extra_tables(results: Mapping[str, Any], n_seeds: int) -> list[str]:
-    """Write sweeps (F1 / IoU; points down, methods across) and task metrics, if any."""
+    """Write tasks and groups of tasks, sweeps, and task metrics, where there are any."""
     texts = []
+    for what in ("groups", "tasks"):
+        if what in results:
+            texts += _across(what, results[what], n_seeds)
     for what, points in results.get("sweeps", {}).items():
-        for protocol in ("egoprocel", "strict"):
-            methods = list(next(iter(points.values()))["protocols"][protocol])
-            lines = [f"{what}, protocol {protocol}: F1 / IoU in percent", _row("", methods)]
-            for point, found in points.items():
-                figures = found["protocols"][protocol]
-                lines.append(_row(point, [cell(figures[m], n_seeds) for m in methods]))
-            texts.append("\n".join(lines) + "\n")
+        texts += _across(what, points, n_seeds)
     for what, found in results.get("task_metrics", {}).items():
-        names = list(next(iter(found["methods"].values())))
-        lines = [f"{what}: {found['note']}"]
-        for name in names:
-            row = [f"{m} {_value(figures[name])}" for m, figures in found["methods"].items()]
-            lines.append(f"  {name:<24}" + "   ".join(row))
+        texts.append(_metric(what, found))
+    return texts
+
+
+def _across(what: str, points: Mapping[str, Any], n_seeds: int) -> list[str]:
+    """Write points down, methods across, F1 alone: IoU would make it too wide for a terminal."""
+    texts = []
+    for protocol in ("egoprocel", "strict"):
+        methods = list(next(iter(points.values()))["protocols"][protocol])
+        lines = [f"{what}, protocol {protocol}: F1 in percent"]
+        for start in range(0, len(methods), 4):
+            shown = methods[start : start + 4]
+            lines.append(_row("", shown, width=19))
+            for point, found in points.items():
+                figures = [found["protocols"][protocol].get(method) for method in shown]
+                lines.append(_row(point, [_f1(one, n_seeds) for one in figures], width=19))
         texts.append("\n".join(lines) + "\n")
     return texts
 
 
-def _value(figure: Mapping[str, Any]) -> str:
-    small = abs(figure["mean"]) < 2
-    digits = 3 if small else 1
+def _f1(figures: Mapping[str, Any] | None, n_seeds: int) -> str:
+    return "–" if figures is None else cell(figures, n_seeds).partition(" /")[0]
+
+
+def _metric(what: str, found: Mapping[str, Any]) -> str:
+    methods = found["methods"]
+    names = list(next(iter(methods.values())))
+    lines = [f"{what}: {found['note']}", _row("", list(methods), width=15)]
+    for name in names:
+        known = [m[name]["mean"] for m in methods.values() if m[name]["mean"] is not None]
+        digits = 3 if all(abs(value) < 2 for value in known) and any(known) else 1
+        row = [_value(figures[name], digits) for figures in methods.values()]
+        lines.append(_row(name, row, width=15))
+    return "\n".join(lines) + "\n"
+
+
+def _value(figure: Mapping[str, Any], digits: int) -> str:
+    if figure["mean"] is None:
+        return "–"
     spread = f" ±{figure['std']:.{digits}f}" if figure["std"] > 0 else ""
     return f"{figure['mean']:.{digits}f}{spread}"

@@ -98,7 +98,8 @@ def _most_frequent(truth: Sequence[Labels], folds: Sequence[Fold], seed: int) ->
             for name, kept in BACKGROUNDS.items():
                 seen = np.concatenate([truth[n] for n in labelled])
                 seen = seen if kept else seen[seen != 0]
-                commonest = np.bincount(seen).argmax() if len(seen) else 0
+                phases, counts = np.unique(seen, return_counts=True)
+                commonest = phases[counts.argmax()] if len(seen) else 0
                 asked = [truth[n] if kept else truth[n][truth[n] != 0] for n in fold.test]
                 right = sum(int(np.sum(a == commonest)) for a in asked)
                 own.setdefault(f"{name} {share:g}", []).append(Guesses(right, sum(map(len, asked))))
@@ -156,6 +157,7 @@ def measure_key_steps(
         figures[method] = {
             "representation": float(np.mean([one.representation for one in judged])),
             "diversity": float(np.mean(spaced)) if spaced else float("nan"),
+            "shown": float(np.mean([len(np.unique(one)) for one in picked])),
         }
     return figures
 
@@ -174,11 +176,12 @@ TASK_METRICS: dict[str, Measure] = {
     "kendall": measure_order,
     "key-steps": measure_key_steps,
 }
+NEEDS_TWO = frozenset({"phases", "kendall"})  # one recording alone has nothing to compare with
 NOTES = {
     "phases": "accuracy in percent; scikit-learn SVC with its defaults; number: share of labelled "
     "training recordings",
     "kendall": "means over ordered pairs of recordings; undefined: pairs dropped from tau_b",
-    "key-steps": f"as many moments as clusters, per recording; kernel: {KERNEL}",
+    "key-steps": f"up to as many moments as clusters, per recording; kernel: {KERNEL}",
 }
 
 
@@ -188,20 +191,26 @@ def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: 
         [TASK_METRICS[name](task, plan, workplace, seed) for task in prepared]
         for seed in plan.seeds
     ]
-    first = per_seed[0][0]
-
-    def mean(method: str, figure: str, tasks: Sequence[Figures]) -> float:
-        values = [task[method][figure] for task in tasks]
-        known = [value for value in values if not np.isnan(value)]
-        return float(np.mean(known)) if known else 0.0
-
     return {
         "note": NOTES[name],
         "methods": {
             method: {
-                figure: spread(mean(method, figure, tasks) for tasks in per_seed)
+                figure: _over_seeds(
+                    [[task[method][figure] for task in tasks] for tasks in per_seed]
+                )
                 for figure in figures
             }
-            for method, figures in first.items()
+            for method, figures in per_seed[0][0].items()
         },
     }
+
+
+def _over_seeds(values: Sequence[Sequence[float]]) -> Json:
+    """Return the spread over seeds of means over tasks; null where no task has the figure."""
+    means = []
+    for tasks in values:
+        known = [value for value in tasks if not np.isnan(value)]
+        if not known:
+            return {"mean": None, "std": None, "seeds": []}
+        means.append(float(np.mean(known)))
+    return spread(means)

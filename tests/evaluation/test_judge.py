@@ -1,0 +1,96 @@
+"""Predictions given as files: what counts as the same recording, moment and cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepreel.datasets.annotation import Problems
+from stepreel.errors import DatasetError
+from stepreel.evaluation.given import read_given
+from stepreel.evaluation.judge import judge
+
+
+@pytest.fixture
+def folders(tmp_path):
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "found").mkdir()
+    return tmp_path / "truth", tmp_path / "found"
+
+
+def scored(folders, *, fps=None, k=None, rate=None, lenient=False):
+    problems = Problems(lenient=lenient)
+    found = read_given(folders[1], problems, fps=fps, rate=rate)
+    results, outcome = judge(folders[0], found, problems, fps=fps, n_clusters=k, seeds=(0,))
+    return results["protocols"]["strict"], outcome, problems
+
+
+def test_a_prediction_that_stops_early_found_nothing_after_that(folders):
+    steps = "".join(f"{25 * n},{25 * n + 25},{n + 1} step\n" for n in range(4))
+    (folders[0] / "a.csv").write_text(steps)
+    (folders[1] / "a.csv").write_text("0,20,1 a\n")
+    strict, outcome, _ = scored(folders, k=4)
+    assert len(outcome.prepared.times[0]) == 1000
+    assert strict["prediction"]["f1"]["mean"] == pytest.approx(100 * 2 * 20 / 45 / 4, abs=0.01)
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_labels_per_frame_must_be_as_many_as_true_ones(folders, n):
+    (folders[0] / "a.txt").write_text("cut\n" * 5 + "sew\n" * 5)
+    (folders[1] / "a.txt").write_text("0\n" * n)
+    with pytest.raises(DatasetError, match=r"past the end|same moments"):
+        scored(folders, fps=1)
+
+
+def test_both_are_on_the_recording_s_own_clock(folders):
+    times = 3 + np.arange(20) / 2
+    labels = np.repeat([1, 2], 10)
+    np.savez(folders[0] / "a.npz", times=times, labels=labels)
+    np.savez(folders[1] / "a.npz", times=times, cluster=2 - labels)
+    assert scored(folders)[0]["prediction"]["f1"]["mean"] == 100
+    np.savez(folders[1] / "a.npz", times=times - 3, cluster=2 - labels)
+    with pytest.raises(DatasetError, match=r"past the end|same moments"):
+        scored(folders)
+    (folders[0] / "a.npz").unlink()
+    (folders[0] / "a.csv").write_text("3,8,1 cut\n8,13,2 sew\n")
+    np.savez(folders[1] / "a.npz", times=times, cluster=2 - labels)
+    assert scored(folders)[0]["prediction"]["f1"]["mean"] == 100
+
+
+def test_names_are_as_good_as_numbers(folders):
+    (folders[0] / "a.txt").write_text("cut\ncut\nSIL\nsew\n")
+    (folders[1] / "a.txt").write_text("blue\nblue\n-1\nred\n")
+    strict, outcome, _ = scored(folders, fps=1)
+    assert strict["prediction"]["mof"]["mean"] == 100
+    assert outcome.n_clusters == 2
+
+
+def test_clusters_may_have_any_numbers(folders):
+    np.savez(folders[0] / "a.npz", times=np.arange(6.0), labels=[1, 1, 2, 2, 3, 3])
+    np.savez(folders[1] / "a.npz", times=np.arange(6.0), prediction=[70, 70, -1, -1, 10**12, 9])
+    strict, outcome, _ = scored(folders)
+    assert outcome.n_clusters == 3
+    assert outcome.predictions["prediction"][0].together[0].tolist() == [1, 1, -1, -1, 2, 0]
+    assert strict["prediction"]["f1"]["mean"] == pytest.approx((100 + 0 + 200 / 3) / 3, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"times": [0.0, 1]}, "one of cluster"),
+        ({"times": [0.0, 1], "cluster": [0.5, 1.0]}, "one whole number per time"),
+        ({"times": [1.0, 1], "cluster": [0, 1]}, "increase"),
+        ({"times": [1.0], "cluster": [0, 1]}, "one whole number per time"),
+    ],
+)
+def test_files_that_hold_no_labels_are_explained(folders, arrays, words):
+    np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
+    np.savez(folders[1] / "a.npz", **arrays)
+    with pytest.raises(DatasetError, match=words):
+        scored(folders)
+
+
+def test_an_empty_folder_of_predictions_is_explained(folders):
+    np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
+    with pytest.raises(DatasetError, match="holds no predictions"):
+        scored(folders)

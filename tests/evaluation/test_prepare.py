@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepreel.datasets.annotation import Annotation, Problems, TrueStep
+from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
+from stepreel.errors import DatasetError
+from stepreel.evaluation.methods import Workplace
+from stepreel.evaluation.plan import Plan
+from stepreel.evaluation.prepare import prepare_task, thinned
+from stepreel.feature_files import read_features
+from stepreel.store import Store
+
+
+def prepare(task, tmp_path, *, lenient=False, **plan):
+    problems = Problems(lenient=lenient)
+    place = Workplace(Store(tmp_path / "cache"))
+    return prepare_task(task, Plan(**plan), place, problems, labels_rate=2), problems
+
+
+def recording(path):
+    truth = Annotation(path.stem, (TrueStep(5, 10, 1), TrueStep(10, 15, 2)))
+    return LabelledRecording(path.stem, truth, features=lambda: read_features(path))
+
+
+def write(path, start=5.0, n=100, **more):
+    hands = np.arange(2.0 * n).reshape(n, 2)
+    np.savez(path, times=start + np.arange(n) / 10, hands=hands, **more)
+    return path
+
+
+def test_truth_and_features_meet_on_the_recording_s_own_clock(tmp_path):
+    task = LabelledTask("task", (recording(write(tmp_path / "a.npz", start=5.0)),))
+    (truth,) = prepare(task, tmp_path)[0].truth
+    assert truth.tolist() == [1] * 50 + [2] * 50
+
+
+def test_labels_alone_are_scored_at_the_dataset_s_rate_or_the_one_asked_for(tmp_path):
+    alone = LabelledRecording("a", Annotation("a", (TrueStep(1, 2, 3),), duration_seconds=3.0))
+    own, _ = prepare(LabelledTask("task", (alone,)), tmp_path)
+    assert own.truth[0].tolist() == [0, 0, 3, 3, 0, 0]
+    assert own.recordings is None
+    assert "no videos and no features" in own.blind_because
+    assert len(prepare(LabelledTask("task", (alone,)), tmp_path, rate=10)[0].truth[0]) == 30
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(None, "how long"), (1e12, "cannot be")])
+def test_labels_alone_need_a_length_that_can_be(tmp_path, seconds, words):
+    alone = LabelledRecording("a", Annotation("a", (), duration_seconds=seconds))
+    with pytest.raises(DatasetError, match=words):
+        prepare(LabelledTask("task", (alone,)), tmp_path)
+
+
+def test_a_recording_without_features_among_others_is_reported(tmp_path):
+    other = LabelledRecording("b", Annotation("b", ()))
+    task = LabelledTask("task", (recording(write(tmp_path / "a.npz")), other))
+    with pytest.raises(DatasetError, match="b: has labels, but neither"):
+        prepare(task, tmp_path)
+    own, problems = prepare(task, tmp_path, lenient=True)
+    assert own.names == ["a"]
+    assert len(problems.skipped) == 1
+
+
+def test_rows_that_the_file_itself_marks_as_invalid_are_no_problem(tmp_path):
+    valid = np.ones(100, bool)
+    valid[3] = False
+    path = write(tmp_path / "a.npz", hands_valid=valid)
+    own, problems = prepare(LabelledTask("task", (recording(path),)), tmp_path)
+    assert not own.recordings[0].tracks["hands"].valid[3]
+    assert problems.skipped == []
+
+
+def test_thinning_takes_the_nearest_moments(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, times=np.arange(60) / 30, hands=np.arange(60.0)[:, None])
+    own = thinned(read_features(path), 5)
+    assert own.tracks["hands"].features[:, 0].tolist() == [0, 6, 12, 18, 24, 30, 36, 42, 48, 54]
+    uneven = tmp_path / "b.npz"
+    np.savez(uneven, times=[0, 0.4, 0.9, 1.1, 2.2], hands=np.arange(5.0)[:, None])
+    assert thinned(read_features(uneven), 1).tracks["hands"].features[:, 0].tolist() == [0, 2, 4]
+    assert own.fingerprint != read_features(path).fingerprint
