@@ -173,7 +173,7 @@ def test_sweeps_and_task_metrics_are_tables_of_their_own(takes, tmp_path):
     assert set(results["sweeps"]["clusters"]["4"]["protocols"]["strict"]) == set(METHODS)
     assert set(results["sweeps"]["cues"]) == {"hands", "gaze", "hands+gaze"}
     assert set(results["sweeps"]["recordings"]) == {"1", "2", "all"}
-    assert set(results["sweeps"]["cues"]["gaze"]["protocols"]["strict"]) == {"paper", "stepreel"}
+    assert {"equal-split", "paper"} < set(results["sweeps"]["cues"]["gaze"]["protocols"]["strict"])
     phases = results["task_metrics"]["phases"]["methods"]
     assert set(phases) == {"most-frequent", "time", "raw", "paper", "stepreel"}
     assert (
@@ -264,6 +264,9 @@ def test_labels_without_a_step_cannot_be_scored(tmp_path):
         (["npz", ".", "--preset", "mecano"], ["unknown preset", "meccano"]),
         (["npz", ".", "--task-metric", "speed"], ["unknown task metric", "kendall"]),
         (["npz", ".", "--sweep-clusters", "7,x"], ["expected whole numbers"]),
+        (["npz", ".", "--sweep-clusters", "5000"], ["from 1 to 1000"]),
+        (["npz", ".", "--truth", "labels"], ["--truth is about videos"]),
+        (["videos", ".", "--cues", "gaze"], ["--set extract.cues"]),
     ],
 )
 def test_wrong_arguments_are_explained(tmp_path, arguments, words):

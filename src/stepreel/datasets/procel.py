@@ -1,8 +1,8 @@
 """ProceL: instruction videos of twelve tasks; key steps in one MATLAB file per task.
 
 Key steps may overlap in this dataset; we need one at a time, so two that overlap meet in the middle
-of their overlap. One that lies within another interrupts it, and one that nothing is left of after
-meeting two others counts for nothing.
+of their overlap. One that lies within another has the second half of its own time, after which the
+other goes on; one that nothing is left of after meeting two others counts for nothing.
 """
 
 from __future__ import annotations
