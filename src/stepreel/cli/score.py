@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepreel.cli.terminal import SOME_FAILED, clear_errors, counted, refuse, say, warn
 
 if TYPE_CHECKING:
-    from stepreel.datasets.annotation import Problems
+    from stepreel.evaluation.compare import Outcome
 
 
 def score(
@@ -47,45 +47,37 @@ def score(
     """
     with clear_errors():
         from stepreel.datasets.annotation import Problems
+        from stepreel.evaluation.given import read_given
+        from stepreel.evaluation.judge import judge
         from stepreel.evaluation.localization import PROTOCOLS
 
         if protocol != "all" and protocol not in PROTOCOLS:
             raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
         problems = Problems(lenient=lenient)
+        found = read_given(prediction, problems, fps=fps, rate=rate)
+        results, outcome = judge(
+            truth, found, problems, fps=fps, n_clusters=clusters, seeds=tuple(range(seeds))
+        )
         names = list(PROTOCOLS) if protocol == "all" else [protocol]
-        _score(truth, prediction, names, clusters, fps, rate, seeds, output, problems)
+        _report(results, outcome, names, output)
         for reason in problems.skipped:
             warn(f"stepreel: left out: {reason}")
         if problems.skipped:
             raise typer.Exit(SOME_FAILED)
 
 
-def _score(
-    truth: Path,
-    prediction: Path,
-    protocols: Sequence[str],
-    clusters: int | None,
-    fps: float | None,
-    rate: float | None,
-    seeds: int,
-    output: Path | None,
-    problems: Problems,
+def _report(
+    results: dict[str, Any], outcome: Outcome, protocols: Sequence[str], output: Path | None
 ) -> None:
-    from stepreel.evaluation.given import read_given
-    from stepreel.evaluation.judge import judge
+    from stepreel.evaluation.benchmark import write_benchmark
     from stepreel.evaluation.tables import text_table
+    from stepreel.folders import check_writable
 
-    found = read_given(prediction, problems, fps=fps, rate=rate)
-    results, outcome = judge(
-        truth, found, problems, fps=fps, n_clusters=clusters, seeds=tuple(range(seeds))
-    )
-    shown = {name: results["protocols"][name] for name in protocols}
-    say(f"{counted(len(outcome.prepared.names), 'recording')}, K = {outcome.n_clusters}\n")
-    say(text_table(shown, seeds))
     if output is not None:
-        from stepreel.evaluation.benchmark import write_benchmark
-        from stepreel.folders import check_writable
-
         check_writable(output)
         write_benchmark(output, results, [outcome])
+    shown = {name: results["protocols"][name] for name in protocols}
+    say(f"{counted(len(outcome.prepared.names), 'recording')}, K = {outcome.n_clusters}\n")
+    say(text_table(shown, len(results["settings"]["seeds"])))
+    if output is not None:
         say(f"results: {output / 'results.json'}, {output / 'report.html'}")

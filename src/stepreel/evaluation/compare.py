@@ -49,8 +49,8 @@ def compare(
     outcome = Outcome(prepared, plan.n_clusters)
     if not any((truth != 0).any() for truth in prepared.truth):
         raise StepreelError(
-            f"{prepared.task.name}: no key step is labelled in any recording; "
-            "there is nothing to score against"
+            f"{prepared.task.name}: no key step is labelled at any of the {sum(prepared.lengths)} "
+            "moments that are scored; there is nothing to score against"
         )
     for method in plan.methods:
         try:
