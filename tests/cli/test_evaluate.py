@@ -247,7 +247,10 @@ def test_nan_features_are_refused_by_file_and_row_or_left_out_and_counted(tmp_pa
 
 def test_labels_without_a_step_cannot_be_scored(tmp_path):
     takes = write_takes(tmp_path / "task", labels=lambda true, rng: 0 * true)
-    refused(stepreel("evaluate", "npz", takes, "-o", tmp_path / "r"), "no key step is labelled at any of the 147 moments")
+    refused(
+        stepreel("evaluate", "npz", takes, "-o", tmp_path / "r"),
+        "no key step is labelled at any of the 147 moments",
+    )
 
 
 @pytest.mark.parametrize(
