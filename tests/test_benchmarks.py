@@ -69,3 +69,21 @@ def test_the_quality_of_windows_is_told_per_cue(recordings):
     done = run("window_quality.py", recordings, "--window-seconds", 2)
     assert done.returncode == 0, done.stderr
     assert "all cues" in done.stdout
+
+
+def test_results_are_measured_set_by_set_and_absent_sets_are_said_to_be(tmp_path):
+    folder = tmp_path / "data" / "egoprocel"
+    (folder / "annotations" / "meccano").mkdir(parents=True)
+    (folder / "annotations" / "meccano" / "0003.csv").write_text("1,4,2 screw\n5,9,1 plug\n")
+    (folder / "durations.csv").write_text("task,video,duration_s\nmeccano,0003,10\n")
+    options = ["--work", tmp_path / "work", "--only", "meccano", "cad120"]
+    done = run("results.py", tmp_path / "data", *options)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "work" / "meccano-more" / "results.json").exists()
+    assert "cad120: not here, left out" in done.stdout
+
+
+def test_scoring_is_timed_against_its_limits(tmp_path):
+    done = run("evaluation_speed.py", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "limit 10" in done.stdout
