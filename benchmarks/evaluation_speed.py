@@ -49,7 +49,9 @@ def product_seconds() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    truth = meccano_labels(parser.parse_args().data)
+    parser.add_argument("--recordings", type=int, default=40, help="of which tau is measured")
+    options = parser.parse_args()
+    truth = meccano_labels(options.data)
     lengths = [len(labels) for labels in truth]
     began = time.monotonic()
     for protocol in PROTOCOLS.values():
@@ -62,11 +64,13 @@ def main() -> None:
     )
     print(f"  {spent:.1f} s (limit 10), {spent / product_seconds():.1f} matrix products")
     rng = np.random.default_rng(0)
-    embeddings = [rng.normal(size=(1000, 256)).astype(np.float32) for _ in range(40)]
+    embeddings = [
+        rng.normal(size=(1000, 256)).astype(np.float32) for _ in range(options.recordings)
+    ]
     began = time.monotonic()
     score_order(embeddings)
     spent = time.monotonic() - began
-    print(f"Kendall's tau, 40 recordings of 1000 moments: {spent:.1f} s (limit 30)")
+    print(f"Kendall's tau, {len(embeddings)} recordings of 1000 moments: {spent:.1f} s (limit 30)")
     print(f"  {spent / product_seconds():.1f} matrix products")
 
 

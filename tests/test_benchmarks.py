@@ -84,6 +84,6 @@ def test_results_are_measured_set_by_set_and_absent_sets_are_said_to_be(tmp_path
 
 
 def test_scoring_is_timed_against_its_limits(tmp_path):
-    done = run("evaluation_speed.py", tmp_path)
+    done = run("evaluation_speed.py", tmp_path, "--recordings", 3)
     assert done.returncode == 0, done.stderr
     assert "limit 10" in done.stdout
