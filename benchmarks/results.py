@@ -2,15 +2,16 @@
 
     python benchmarks/results.py DATA [-o docs/results.md] [--work build/results] [--only NAME …]
 
-DATA holds the folders named in SETS; one that is absent is said to be. Every set is one `stepreel
-evaluate`, whose command stands beside its figures; what is done is kept, and the same command goes
-on from there.
+DATA holds the folders named in SETS; the document is written only if all are there. Every set is one
+`stepreel evaluate`, whose command stands beside its figures; what is done is kept, and the same
+command goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -190,9 +191,26 @@ def metric_table(metric: dict[str, Any]) -> str:
     rows = []
     for figure in next(iter(methods.values())):
         values = [methods[m][figure] for m in methods]
-        digits = 3 if max(abs(v["mean"]) for v in values) < 2 else 1
-        rows.append([figure, *(f"{v['mean']:.{digits}f} ± {v['std']:.{digits}f}" for v in values)])
+        known = [abs(v["mean"]) for v in values if v["mean"] is not None]
+        digits = 3 if max(known, default=0) < 2 else 1
+        rows.append([figure, *(spread_text(v, digits) for v in values)])
     return markdown([metric["note"], *(f"`{m}`" for m in methods)], rows)
+
+
+def spread_text(figure: dict[str, Any], digits: int) -> str:
+    if figure["mean"] is None:
+        return "–"
+    spread = f" ± {figure['std']:.{digits}f}" if figure["std"] >= 0.5 * 10**-digits else ""
+    return f"{figure['mean']:.{digits}f}{spread}"
+
+
+def commit() -> str:
+    """Return the commit the figures are made with."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=10"]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "unknown"
 
 
 def cad_table(results: Results, protocol: str) -> str:
@@ -237,7 +255,7 @@ def document(found: dict[str, Results], extras: dict[str, Results], seeds: int) 
     ego = found["egoprocel"]
     sweeps = extras["suturing"]["sweeps"]
     pieces = {
-        "version": __version__,
+        "version": f"{__version__}, commit {commit()}",
         "seeds": str(seeds),
         "commands": commands_text(found, extras, seeds),
         "uniform": uniform_table(ego),
@@ -261,6 +279,8 @@ def document(found: dict[str, Results], extras: dict[str, Results], seeds: int) 
         raise SystemExit(f"{TEMPLATE.name}: has no place for {', '.join(unknown)}")
     for name, piece in pieces.items():
         text = text.replace(f"<<{name}>>", piece.rstrip("\n"))
+    if empty := re.findall(r"<<[^>]+>>", text):
+        raise SystemExit(f"{TEMPLATE.name}: nothing to put into {', '.join(empty)}")
     return text
 
 

@@ -8,6 +8,7 @@ called `features`. Nothing that could run code is read: pickles are refused.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,7 +129,7 @@ def _read(path: Path) -> Arrays:
         return READERS[suffix](path)
     except FileNotFoundError:
         raise RecordingError(f"{readable(path.name)}: does not exist") from None
-    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile) as problem:
+    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
         pickled = "allow_pickle" in str(problem)
         why = "it holds pickled objects, which can run code and are refused" if pickled else problem
         raise RecordingError(

@@ -197,6 +197,6 @@ def test_two_files_of_one_recording_are_named_or_the_second_is_left_out(tmp_path
 
 
 def test_a_folder_of_labels_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="the folder of labels is not there"):
+    with pytest.raises(NotThereError, match="there is no such folder"):
         find_truth(tmp_path / "nowhere", Problems())
     assert set(FORMATS) == {"egoprocel", "elan", "frames", "jigsaws", "crosstask", "npz", "json"}

@@ -84,11 +84,29 @@ def test_sweeps_keep_null_baselines_beside_learned_methods(tmp_path):
     results, _, problems = run(write_task(tmp_path / "set"), tmp_path, extras, seeds=(0,))
     assert set(results["sweeps"]["recordings"]) == {"1", "all"}
     assert "there are no more" in problems.notes[0]
-    for sweep in results["sweeps"].values():
-        for point in sweep.values():
-            assert set(point["protocols"]["strict"]) == {
-                "equal-split", "raw-kmeans", "paper", "stepreel",
-            }  # fmt: skip
+    for point in results["sweeps"]["recordings"].values():
+        assert set(point["protocols"]["strict"]) == {
+            "equal-split", "raw-kmeans", "paper", "stepreel",
+        }  # fmt: skip
+    for point in results["sweeps"]["cues"].values():  # raw k-means is always on all cues
+        assert set(point["protocols"]["strict"]) == {"equal-split", "paper", "stepreel"}
+
+
+def test_one_task_that_cannot_be_scored_does_not_cost_the_others(tmp_path):
+    write_task(tmp_path / "set" / "good")
+    write_task(tmp_path / "set" / "empty")
+    for file in (tmp_path / "set" / "empty").iterdir():
+        with np.load(file) as arrays:
+            np.savez(file, **{**arrays, "labels": 0 * arrays["labels"]})
+    with pytest.raises(DatasetError, match="empty: no key step is labelled"):
+        run(tmp_path / "set", tmp_path, methods=NULLS)
+    problems = Problems(lenient=True)
+    tasks = DATASETS["npz"].read(Request(tmp_path / "set", problems))
+    place = Workplace(Store(tmp_path / "cache"))
+    plan = Plan(methods=NULLS, n_clusters=2)
+    results, _ = run_benchmark({}, tasks, plan, place, problems, labels_rate=6)
+    assert list(results["dataset"]["tasks"]) == ["good"]
+    assert len(results["left_out"]) == 1
 
 
 @pytest.mark.parametrize(

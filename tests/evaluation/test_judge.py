@@ -90,6 +90,39 @@ def test_files_that_hold_no_labels_are_explained(folders, arrays, words):
         scored(folders)
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        7.5 + np.arange(10) / 4,  # begins late
+        np.delete(np.arange(40) / 4, slice(8, 32)),  # has a gap
+        np.arange(60) / 4,  # goes on too long
+    ],
+)
+def test_a_prediction_must_cover_the_moments_of_its_truth(folders, times):
+    np.savez(folders[0] / "a.npz", times=np.arange(40) / 4, labels=np.repeat([1, 2], 20))
+    np.savez(folders[1] / "a.npz", times=times, cluster=np.zeros(len(times), int))
+    with pytest.raises(DatasetError, match=r"same moments|no label between"):
+        scored(folders)
+
+
+def test_spans_that_go_on_after_the_last_true_moment_are_told(folders):
+    np.savez(folders[0] / "a.npz", times=np.arange(40) / 4, labels=np.repeat([1, 2], 20))
+    (folders[1] / "a.csv").write_text("0,40,1 a\n")
+    with pytest.raises(DatasetError, match="same moments"):
+        scored(folders)
+
+
+def test_a_damaged_or_foreign_file_is_explained(folders):
+    np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
+    np.save(folders[1] / "a.npy", np.zeros(3))
+    (folders[1] / "a.npy").rename(folders[1] / "a.npz")
+    with pytest.raises(DatasetError, match=r"a\.npz: cannot be read"):
+        scored(folders)
+    np.savez(folders[1] / "a.npz", times=["now", "then"], cluster=[0, 1])
+    with pytest.raises(DatasetError, match="must be numbers"):
+        scored(folders)
+
+
 def test_an_empty_folder_of_predictions_is_explained(folders):
     np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
     with pytest.raises(DatasetError, match="holds no predictions"):

@@ -80,3 +80,21 @@ def test_thinning_takes_the_nearest_moments(tmp_path):
     np.savez(uneven, times=[0, 0.4, 0.9, 1.1, 2.2], hands=np.arange(5.0)[:, None])
     assert thinned(read_features(uneven), 1).tracks["hands"].features[:, 0].tolist() == [0, 2, 4]
     assert own.fingerprint != read_features(path).fingerprint
+
+
+def test_labels_past_the_end_of_what_was_read_are_told_with_file_and_line(tmp_path):
+    path = write(tmp_path / "a.npz", start=0.0)  # ten seconds
+    steps = (TrueStep(1, 2, 1), TrueStep(30, 100, 3, "a.csv, line 7"))
+    one = LabelledRecording("a", Annotation("a", steps), features=lambda: read_features(path))
+    task = LabelledTask("task", (one,))
+    with pytest.raises(DatasetError, match=r"a\.csv, line 7: 30 to 100 s .* past the end of a"):
+        prepare(task, tmp_path)
+    assert len(prepare(task, tmp_path, lenient=True)[1].skipped) == 1
+
+
+def test_labels_of_another_length_than_what_was_read_are_told(tmp_path):
+    path = write(tmp_path / "a.npz", start=0.0)
+    truth = Annotation("a", (TrueStep(1, 2, 1),), duration_seconds=50.0)
+    one = LabelledRecording("a", truth, features=lambda: read_features(path))
+    with pytest.raises(DatasetError, match=r"recording of 50\.0 s, but .* 10\.0 s; .* fps"):
+        prepare(LabelledTask("task", (one,)), tmp_path)

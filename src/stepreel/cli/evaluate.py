@@ -68,7 +68,7 @@ def evaluate(
         typer.Option(min=1e-6, help="Frames per second of labels or features counted in frames."),
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(min=1e-3, help="Score so many moments per second.")
+        float | None, typer.Option(min=1e-3, max=1e3, help="Score so many moments per second.")
     ] = None,
     task_metrics: Annotated[
         list[str] | None,
@@ -166,6 +166,7 @@ def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | 
     from dataclasses import replace
 
     from stepreel.config import CueChoiceError
+    from stepreel.evaluation.methods import LEARNED_METHODS
 
     overrides = named_overrides(assignments)
     for name, option in (("key_steps.n_clusters", "--clusters"), ("train.seed", "--seeds")):
@@ -176,7 +177,7 @@ def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | 
     if plan.rate is not None:
         overrides["extract.moments_per_second"] = plan.rate
     changed = replace(plan, overrides=overrides)
-    for method in changed.methods:
+    for method in LEARNED_METHODS:  # a wrong name is an error even where it has no effect
         try:
             changed.settings_of(method)
         except CueChoiceError:

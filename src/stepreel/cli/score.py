@@ -21,14 +21,17 @@ def score(
     ],
     protocol: Annotated[str, typer.Option(help="A protocol by name, or all.")] = "all",
     clusters: Annotated[
-        int | None, typer.Option("--clusters", "-k", min=1, help="K, if the files do not say.")
+        int | None,
+        typer.Option("--clusters", "-k", min=1, max=1000, help="K, if the files do not say."),
     ] = None,
     fps: Annotated[
         float | None, typer.Option(min=1e-6, help="Frames per second of per-frame labels.")
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option(min=1e-3, help="Moments per second to score storyboards and spans at (10)."),
+        typer.Option(
+            min=1e-3, max=1e3, help="Moments per second to score storyboards and spans at (10)."
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Of the baseline `random`.")] = 3,
     output: Annotated[

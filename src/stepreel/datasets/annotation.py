@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,8 @@ from stepreel.types import Labels, Seconds, readable
 BACKGROUND = 0
 BACKGROUND_NAMES = frozenset({"", "0", "background", "bg", "sil", "na", "none", "null", "idle"})
 ROUNDING = 1e-6
+PAST_THE_END_SECONDS = 1.0  # headers and watches are no better than that
+OTHER_LENGTH = 0.02  # by which labels and recording of one length do not differ
 SLACK_SECONDS = 0.05  # what rounding to a frame or a tenth of a second may add
 
 
@@ -57,11 +59,15 @@ class Row:
 
 @dataclass(frozen=True)
 class TrueStep:
-    """A stretch of a recording in which one step was done; `step` is its id, never 0."""
+    """A stretch of a recording in which one step was done; `step` is its id, never 0.
+
+    written  file and line it stands in
+    """
 
     start: float
     end: float
     step: int
+    written: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,8 @@ def annotate(
             problems.report(f"{place(path, row.line)}: {complaint}")
         elif step is not None and step != BACKGROUND:
             end = row.end if duration_seconds is None else min(row.end, duration_seconds)
-            kept.append((TrueStep(row.start, max(end, row.start), step), row))
+            written = place(path, row.line)
+            kept.append((TrueStep(row.start, max(end, row.start), step, written), row))
     name = readable(path.stem) if recording is None else recording
     return Annotation(name, tuple(step for step, _ in kept), duration_seconds, whole_frames)
 
@@ -227,6 +234,20 @@ def _complaint(row: Row, step: int | None, steps: StepList, duration: float | No
 
 def _shown(number: int, name: str) -> str:
     return name if name == str(number) else f"{number} {name}"
+
+
+def cut_at_end(
+    rows: Sequence[Row], seconds: float | None, slack: float = PAST_THE_END_SECONDS
+) -> list[Row]:
+    """Let rows that last a little longer than the recording end with it."""
+    if seconds is None:
+        return list(rows)
+    latest = seconds + slack
+    return [
+        replace(row, end=seconds) if seconds < row.end <= latest else row
+        for row in rows
+        if not seconds <= row.start < row.end <= latest
+    ]
 
 
 def place(path: Path, line: int = 0) -> str:

@@ -105,7 +105,9 @@ def _labelled(
     seconds = None
     if durations is not None:
         seconds = durations.get((one.task.casefold(), one.name))
-        if seconds is None:
+        if seconds is not None and np.isnan(seconds):
+            return None  # its line was reported
+        if seconds is None and one.video is None and one.features is None:
             request.problems.report(
                 f"{place(one.labels)}: labels without a recording: {DURATIONS} has no line for "
                 f"{one.name} of {one.task}"
@@ -149,6 +151,7 @@ def _read_durations(request: Request, recordings: Sequence[Listed]) -> Durations
         seconds = _number(text)
         if seconds is None or seconds <= 0:
             request.problems.report(f"{place(path, line)}: {text!r} is no duration in seconds")
+            durations[key] = float("nan")
         elif key in durations:
             request.problems.report(f"{place(path, line)}: {video} of {task} is listed twice")
         elif key not in labelled:

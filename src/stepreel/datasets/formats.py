@@ -48,6 +48,7 @@ FORMATS: dict[str, FormatReader] = {
     "npz": read_labels,
     "json": read_board,
 }
+WHOLE_FRAMES = frozenset({"egoprocel"})  # a frame shows a step that any part of it shows
 LOOKS = (
     "`start_s,end_s,N step name` (egoprocel), `step,start_s,end_s` (crosstask), "
     "`first_frame last_frame step` (jigsaws), one label per frame and line (frames)"
@@ -133,7 +134,8 @@ def find_truth(folder: Path, problems: Problems) -> dict[str, Path]:
     LICENSE, steps.csv (names of steps) and NAME.gaze.csv.
     """
     if not folder.is_dir():
-        raise NotThereError(f"{folder}: the folder of labels is not there")
+        what = "is a file" if folder.exists() else "there is no such folder"
+        raise NotThereError(f"{folder}: {what}; expected a folder with one file per recording")
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         stem: str | None

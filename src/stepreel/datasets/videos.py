@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from stepreel.datasets.annotation import Problems, Row, StepList, annotate, number_by_name, place
+from stepreel.datasets.annotation import (
+    OTHER_LENGTH,
+    PAST_THE_END_SECONDS,
+    Problems,
+    Row,
+    StepList,
+    annotate,
+    cut_at_end,
+    number_by_name,
+    place,
+)
 from stepreel.datasets.benchmark import (
     DatasetFormat,
     LabelledRecording,
@@ -15,15 +25,13 @@ from stepreel.datasets.benchmark import (
     NotThereError,
     Request,
 )
-from stepreel.datasets.formats import find_truth, guess_format, read_rows
+from stepreel.datasets.formats import WHOLE_FRAMES, find_truth, guess_format, read_rows
 from stepreel.datasets.ready_made import files_by_stem, must_be_there, or_report, pick_tasks
 from stepreel.types import Recording, readable
 
 SUFFIXES = tuple(
     f".{end}" for end in ["mp4", "mov", "mkv", "webm", "avi", "m4v", "mpg", "mpeg", "ts", "wmv"]
 )
-PAST_THE_END_SECONDS = 1.0  # headers and watches are no better than that
-OTHER_LENGTH = 0.02  # by which per-frame labels of the right rate do not miss a video's end
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,7 @@ class _Pair:
     truth: Path
     rows: list[Row]
     duration_seconds: float | None
+    whole_frames: bool
 
 
 def read(request: Request) -> list[LabelledTask]:
@@ -85,7 +94,8 @@ def _pair(name: str, video: Path, truth: Path, request: Request) -> _Pair | None
     if per_frame and fps and not _fits(truth, rows, fps, recording, request.problems):
         return None
     duration = recording.declared_seconds or None
-    return _Pair(name, video, truth, _cut(rows, duration), duration)
+    whole_frames = kind in WHOLE_FRAMES
+    return _Pair(name, video, truth, cut_at_end(rows, duration), duration, whole_frames)
 
 
 def _fits(
@@ -105,18 +115,6 @@ def _fits(
     return False
 
 
-def _cut(rows: Sequence[Row], duration: float | None) -> list[Row]:
-    """Let rows that last a little longer than the video end with it."""
-    if duration is None:
-        return list(rows)
-    latest = duration + PAST_THE_END_SECONDS
-    return [
-        replace(row, end=duration) if duration < row.end <= latest else row
-        for row in rows
-        if not duration <= row.start < row.end <= latest
-    ]
-
-
 def _labelled(pair: _Pair, steps: StepList, problems: Problems) -> LabelledRecording:
     truth = annotate(
         pair.truth,
@@ -125,6 +123,7 @@ def _labelled(pair: _Pair, steps: StepList, problems: Problems) -> LabelledRecor
         problems,
         recording=pair.name,
         duration_seconds=pair.duration_seconds,
+        whole_frames=pair.whole_frames,
     )
     return LabelledRecording(pair.name, truth, video=pair.video)
 

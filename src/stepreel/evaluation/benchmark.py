@@ -16,7 +16,7 @@ import numpy as np
 from stepreel.datasets.annotation import Problems
 from stepreel.datasets.benchmark import LabelledTask
 from stepreel.errors import DatasetError
-from stepreel.evaluation.compare import Outcome, compare
+from stepreel.evaluation.compare import Outcome, compare, nothing_to_score
 from stepreel.evaluation.methods import LEARNED_METHODS, Workplace
 from stepreel.evaluation.page import render_evaluation
 from stepreel.evaluation.pictures import draw
@@ -51,9 +51,7 @@ def run_benchmark(
 ) -> tuple[Json, list[Outcome]]:
     """Compare methods on every task; return all figures, and what became of each task."""
     extras = extras or Extras()
-    prepared = [
-        prepare_task(task, plan, workplace, problems, labels_rate=labels_rate) for task in tasks
-    ]
+    prepared = _prepare_all(tasks, plan, workplace, problems, labels_rate)
     for task in prepared:
         for method in plan.methods if task.recordings else ():
             plan.checked_settings(method, task.cues)
@@ -73,6 +71,31 @@ def run_benchmark(
             name: measure(name, prepared, plan, workplace) for name in extras.metrics
         }
     return results, outcomes
+
+
+def _prepare_all(
+    tasks: Sequence[LabelledTask],
+    plan: Plan,
+    workplace: Workplace,
+    problems: Problems,
+    labels_rate: float,
+) -> list[PreparedTask]:
+    """Read all tasks before anything is learned; one that cannot be used is told of as others."""
+    prepared = []
+    for task in tasks:
+        try:
+            one = prepare_task(task, plan, workplace, problems, labels_rate=labels_rate)
+            if not one.has_steps:
+                raise DatasetError(nothing_to_score(one))
+        except DatasetError as problem:
+            if not problems.lenient or len(tasks) == 1:
+                raise
+            problems.skipped.append(str(problem))
+            continue
+        prepared.append(one)
+    if not prepared:
+        raise DatasetError("no task can be used")
+    return prepared
 
 
 def _sweep(

@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 
 import numpy as np
 
-from stepreel.errors import StepreelError
+from stepreel.errors import DatasetError, StepreelError
 from stepreel.evaluation.baselines import BASELINES
 from stepreel.evaluation.localization import PROTOCOLS
 from stepreel.evaluation.methods import (
@@ -47,11 +47,8 @@ def compare(
     `train_on` is how many recordings learned methods train on; all are predicted and scored.
     """
     outcome = Outcome(prepared, plan.n_clusters)
-    if not any((truth != 0).any() for truth in prepared.truth):
-        raise StepreelError(
-            f"{prepared.task.name}: no key step is labelled at any of the {sum(prepared.lengths)} "
-            "moments that are scored; there is nothing to score against"
-        )
+    if not prepared.has_steps:
+        raise DatasetError(nothing_to_score(prepared))
     for method in plan.methods:
         try:
             predictions = _predict_all(method, prepared, plan, workplace, train_on)
@@ -63,6 +60,14 @@ def compare(
             continue
         enter(outcome, method, predictions, seedless=method in SEEDLESS)
     return outcome
+
+
+def nothing_to_score(prepared: PreparedTask) -> str:
+    """Say why a task cannot be scored."""
+    return (
+        f"{prepared.task.name}: no key step is labelled at any of the {sum(prepared.lengths)} "
+        "moments that are scored; there is nothing to score against"
+    )
 
 
 def enter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from stepreel.datasets.annotation import (
 from stepreel.datasets.formats import FORMATS, STORYBOARD, find_truth, guess_format, read_rows
 from stepreel.errors import DatasetError, StepreelError
 from stepreel.evaluation.localization import NO_STEP, labels_of_spans, labels_of_storyboard
+from stepreel.feature_files import READERS
 from stepreel.storyboard import read_storyboard
 from stepreel.types import Labels, Seconds
 
@@ -34,12 +36,14 @@ class Given:
     times       on the recording's own clock
     seconds     when, on that clock, the recording ends; None where spans of text do not tell
     n_clusters  how many kinds of steps were looked for, where the file says so
+    is_board    a storyboard, whose end is the video's and not exactly that of any label
     """
 
     times: Seconds
     labels: Labels
     seconds: float | None
     n_clusters: int | None = None
+    is_board: bool = False
 
     @property
     def moment_seconds(self) -> float:
@@ -104,20 +108,21 @@ def _read_board(path: Path, rate: float) -> tuple[str, Given]:
     asked = board.settings.get("key_steps", {}).get("n_clusters")
     k = asked if isinstance(asked, int) else None
     name = Path(board.recording.name).stem
-    return name, Given(times, labels_of_storyboard(board, times), seconds, k)
+    return name, Given(times, labels_of_storyboard(board, times), seconds, k, is_board=True)
 
 
 def _read_npz(path: Path) -> Given:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name in ("times", *LABEL_ARRAYS)}
-    except (OSError, ValueError, EOFError, BadZipFile) as problem:
+        arrays = READERS[".npz"](path)
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
         raise DatasetError(f"{place(path)}: cannot be read as .npz ({problem})") from problem
     named = [name for name in LABEL_ARRAYS if name in arrays]
     if not named or "times" not in arrays:
         raise DatasetError(
             f"{place(path)}: expected `times` and one of {', '.join(LABEL_ARRAYS)} in it"
         )
+    if arrays["times"].dtype.kind not in "fiu":
+        raise DatasetError(f"{place(path)}: `times` must be numbers, in seconds")
     labels, times = arrays[named[0]], np.asarray(arrays["times"], np.float64)
     if labels.dtype.kind not in "iu" or labels.shape != times.shape or labels.ndim != 1:
         raise DatasetError(
@@ -126,6 +131,13 @@ def _read_npz(path: Path) -> Given:
         )
     if len(times) == 0 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise DatasetError(f"{place(path)}: `times` must be finite seconds that increase")
+    steps = np.diff(times)
+    if len(steps) and steps.max() > 1.5 * np.median(steps):
+        at = int(steps.argmax())
+        raise DatasetError(
+            f"{place(path)}: there is no label between {times[at]:g} and {times[at + 1]:g} s; "
+            "expected one for every moment"
+        )
     given = Given(times, labels.astype(np.int64), None)
     return replace(given, seconds=float(times[-1]) + given.moment_seconds)
 

@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepreel.datasets.annotation import Annotation, Problems, annotate, number_by_name
+from stepreel.datasets.annotation import (
+    PAST_THE_END_SECONDS,
+    Annotation,
+    Problems,
+    annotate,
+    cut_at_end,
+    number_by_name,
+)
 from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
-from stepreel.datasets.formats import find_truth, guess_format, read_rows
+from stepreel.datasets.formats import WHOLE_FRAMES, find_truth, guess_format, read_rows
 from stepreel.errors import DatasetError
 from stepreel.evaluation.baselines import BASELINES
 from stepreel.evaluation.compare import Outcome, compare, enter
@@ -26,10 +33,10 @@ PER_MOMENT = ("frames", "npz")  # formats that say of every moment what is done 
 
 @dataclass(frozen=True)
 class Truth:
-    """True steps of one recording; `end` is where its labels end, if these cover all of it."""
+    """True steps of one recording; `extent` is what its labels cover, if that is all of it."""
 
     annotation: Annotation
-    end: float | None
+    extent: tuple[float, float] | None
 
 
 def judge(
@@ -88,19 +95,27 @@ def read_truth(
     rows = {}
     for name, path in find_truth(folder, problems).items():
         try:
-            rows[name] = (path, read_rows(path, fps), guess_format(path) in PER_MOMENT)
+            rows[name] = (path, read_rows(path, fps), guess_format(path))
         except DatasetError as problem:
             problems.report(str(problem))
     if not rows:
         raise DatasetError(f"{folder}: holds no file of true steps")
     steps = number_by_name(row.label for _, own, _ in rows.values() for row in own)
     truths = {}
-    for name, (path, own, covers_all) in rows.items():
+    for name, (path, own, kind) in rows.items():
         last = found[name].seconds if name in found else None
-        annotation = annotate(path, own, steps, problems, recording=name, duration_seconds=last)
-        truths[name] = Truth(
-            annotation, max(row.end for row in own) if own and covers_all else None
+        annotation = annotate(
+            path,
+            cut_at_end(own, last) if name in found and found[name].is_board else own,
+            steps,
+            problems,
+            recording=name,
+            duration_seconds=last,
+            whole_frames=kind in WHOLE_FRAMES,
         )
+        covers_all = kind in PER_MOMENT and bool(own)
+        extent = (min(r.start for r in own), max(r.end for r in own)) if covers_all else None
+        truths[name] = Truth(annotation, extent)
     return truths, steps.names
 
 
@@ -128,16 +143,23 @@ def _pair(
 
 
 def _as_long(name: str, truth: Truth, given: Given, problems: Problems) -> Given | None:
-    """Compare lengths where both are known; spans of text count as no step where they end."""
-    if given.seconds is not None and truth.end is not None:
-        slack = 1.5 * given.moment_seconds
-        if abs(given.seconds - truth.end) > slack:
-            problems.report(
-                f"{name}: its prediction ends at {given.seconds:.2f} s, its truth at "
-                f"{truth.end:.2f} s; both must cover the same moments"
-            )
-            return None
-    if given.seconds is not None:
-        return given
-    last_step = max((step.end for step in truth.annotation.steps), default=0.0)
-    return given.until(last_step if truth.end is None else truth.end)
+    """Return a prediction that covers the moments of its truth; None if it does not.
+
+    Spans of text count as no step after their end. Where every moment has a label on both sides,
+    both must begin and end together.
+    """
+    if truth.extent is None:
+        last_step = max((step.end for step in truth.annotation.steps), default=0.0)
+        return given if given.seconds is not None else given.until(last_step)
+    first, last = truth.extent
+    slack = PAST_THE_END_SECONDS if given.is_board else 1.5 * given.moment_seconds
+    end = float(given.times[-1]) + given.moment_seconds
+    starts_late = float(given.times[0]) > first + slack
+    ends_early = given.seconds is not None and end < last - slack
+    if starts_late or ends_early or end > last + slack:
+        problems.report(
+            f"{name}: its prediction covers {given.times[0]:.2f} to {end:.2f} s, its truth "
+            f"{first:.2f} to {last:.2f} s; both must cover the same moments"
+        )
+        return None
+    return given.until(last)

@@ -161,7 +161,7 @@ def _cells(
         lead = f1 - (column.reference or 0.0)
         return Cell(
             f1=f1,
-            spread=std if n_seeds > 1 and std > 0 else None,
+            spread=std if n_seeds > 1 and std >= 0.05 else None,
             iou=figures["iou"]["mean"],
             lead=lead if is_compared else None,
             is_clear=abs(lead) > std,

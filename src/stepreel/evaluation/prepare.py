@@ -7,10 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stepreel.datasets.annotation import ROUNDING, Problems
+from stepreel.datasets.annotation import (
+    BACKGROUND,
+    OTHER_LENGTH,
+    PAST_THE_END_SECONDS,
+    ROUNDING,
+    Problems,
+)
 from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
 from stepreel.errors import DatasetError, RecordingError
-from stepreel.evaluation.methods import Workplace
+from stepreel.evaluation.methods import Workplace, moment_seconds
 from stepreel.evaluation.plan import Plan
 from stepreel.feature_files import FeatureRecording, check_alike
 from stepreel.pipeline import watch_recordings
@@ -39,6 +45,11 @@ class PreparedTask:
     def lengths(self) -> list[int]:
         """How many moments every recording has."""
         return [len(times) for times in self.times]
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether any moment shows a key step; otherwise there is nothing to score against."""
+        return any(bool((truth != BACKGROUND).any()) for truth in self.truth)
 
     @property
     def cues(self) -> list[str]:
@@ -71,6 +82,8 @@ def prepare_task(
     tracked = _alike(sorted(tracked, key=lambda pair: known.index(pair[0])), problems)
     if not tracked:
         raise DatasetError(f"{task.name}: no recording of it can be used")
+    for one, recording in tracked:
+        _check_length(one, recording, problems)
     times = [next(iter(one.tracks.values())).times for _, one in tracked]
     return PreparedTask(
         task,
@@ -83,6 +96,25 @@ def prepare_task(
         ],
         recordings=[recording for _, recording in tracked],
     )
+
+
+def _check_length(one: LabelledRecording, recording: TrackedRecording, problems: Problems) -> None:
+    """Compare the truth with the clock of what was read; other lengths mean another recording."""
+    times = next(iter(recording.tracks.values())).times
+    end = float(times[-1]) + moment_seconds(times) + recording.start_seconds
+    told = one.annotation.duration_seconds
+    slack = max(PAST_THE_END_SECONDS, OTHER_LENGTH * end)
+    if told is not None and abs(told - end) > slack:
+        problems.report(
+            f"{one.name}: its labels are of a recording of {told:.1f} s, but what was read ends at "
+            f"{end:.1f} s; another recording, or at a different fps than stated?"
+        )
+    for step in one.annotation.steps:
+        if step.end > end + slack:
+            problems.report(
+                f"{step.written or one.name}: {step.start:g} to {step.end:g} s (step {step.step}) "
+                f"lies past the end of {one.name} ({end:.1f} s)"
+            )
 
 
 def _blind(task: LabelledTask, rate: float, why: str) -> PreparedTask:

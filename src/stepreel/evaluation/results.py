@@ -21,6 +21,7 @@ from stepreel.evaluation.methods import LEARNED_METHODS, moment_seconds
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.scores import FIGURES, STEP_FIGURES, Scores
+from stepreel.feature_files import FeatureRecording
 from stepreel.version import __version__
 
 Json = dict[str, Any]
@@ -135,6 +136,15 @@ def describe_tasks(prepared: Sequence[PreparedTask]) -> Json:
     }
 
 
+def _settings_used(method: str, prepared: PreparedTask, plan: Plan) -> Json:
+    """Dump a method's settings; what only concerns videos is left out where there are none."""
+    are_features = all(isinstance(one, FeatureRecording) for one in prepared.recordings or [])
+    unused = {"extract": {"moments_per_second", "shard_seconds"}} if are_features else None
+    settings = plan.settings_of(method, prepared.cues or None)
+    dumped: Json = settings.model_dump(mode="json", exclude=unused)
+    return dumped
+
+
 CLUSTERED = {
     "raw-kmeans": "KMeans (n_init 10) on all cues side by side, z-scored over each recording",
     "time-kmeans": "the same, and relative time with as much weight as all features together",
@@ -144,7 +154,7 @@ CLUSTERED = {
 def describe_settings(outcomes: Sequence[Outcome], plan: Plan) -> Json:
     """Say how every method that ran did so."""
     first = outcomes[0].prepared
-    ran = {method for outcome in outcomes for method in outcome.predictions}
+    ran = {m: o.prepared for o in reversed(outcomes) for m in o.predictions}  # the first task
     learned = [method for method in LEARNED_METHODS if method in ran]
     settings: Json = {
         "n_clusters": plan.n_clusters,
@@ -152,7 +162,7 @@ def describe_settings(outcomes: Sequence[Outcome], plan: Plan) -> Json:
         "moments_per_second": round(1 / moment_seconds(first.times[0]), 3),
         "methods": {
             **{method: text for method, text in CLUSTERED.items() if method in ran},
-            **{m: plan.settings_of(m, first.cues).model_dump(mode="json") for m in learned},
+            **{method: _settings_used(method, ran[method], plan) for method in learned},
         },
     }
     if learned:
@@ -202,12 +212,12 @@ def build_results(
 
 
 def reasons_skipped(outcomes: Sequence[Outcome]) -> dict[str, str]:
-    """Say of every method that is missing why; with the task's name if it ran on others."""
+    """Say of every method that is missing why; one that ran on some tasks is in no mean."""
     reasons: dict[str, str] = {}
     for outcome in outcomes:
         for method, why in outcome.skipped.items():
             ran_elsewhere = any(method in other.predictions for other in outcomes)
-            where = f"{outcome.prepared.task.name}: " if ran_elsewhere else ""
+            where = f"not on {outcome.prepared.task.name}, " if ran_elsewhere else ""
             reasons.setdefault(method, f"{where}{why}")
     return reasons
 

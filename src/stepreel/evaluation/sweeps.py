@@ -31,7 +31,10 @@ def sweep_cues(prepared: Sequence[PreparedTask], plan: Plan, workplace: Workplac
     return {
         "+".join(choice): _point(
             prepared,
-            replace(_learned(plan), overrides={**plan.overrides, "embed.cues": choice}),
+            # Raw k-means is on all cues, and would look as if it were on these.
+            replace(
+                _learned(plan, ("equal-split",)), overrides={**plan.overrides, "embed.cues": choice}
+            ),
             workplace,
         )
         for choice in choices
@@ -51,9 +54,9 @@ def sweep_recordings(
     return {**points, "all": _point(prepared, _learned(plan), workplace)}
 
 
-def _learned(plan: Plan) -> Plan:
+def _learned(plan: Plan, beside: Sequence[str] = BESIDE) -> Plan:
     """Keep learned methods, and the null baselines that stand beside every score."""
-    kept = (*BESIDE, *LEARNED_METHODS)
+    kept = (*beside, *LEARNED_METHODS)
     return replace(plan, methods=tuple(m for m in kept if m in plan.methods))
 
 

@@ -30,7 +30,7 @@ def cell(figures: Mapping[str, Any], n_seeds: int) -> str:
     '50.7 ±3.7 / 33.1'
     """
     f1, iou = figures["f1"], figures["iou"]
-    spread = f" ±{f1['std']:.1f}" if n_seeds > 1 and f1["std"] > 0 else ""
+    spread = f" ±{f1['std']:.1f}" if n_seeds > 1 and f1["std"] >= 0.05 else ""
     return f"{f1['mean']:.1f}{spread} / {iou['mean']:.1f}"
 
 
@@ -60,8 +60,8 @@ def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
     return "\n".join(lines)
 
 
-def _row(name: str, cells: Sequence[str], width: int = 24) -> str:
-    return f"  {name:<20}" + "".join(f"{text:>{width}}" for text in cells)
+def _row(name: str, cells: Sequence[str], width: int = 24, names: int = 20) -> str:
+    return f"  {name:<{names}}" + "".join(f"{text:>{width}}" for text in cells)
 
 
 def _ceilings(protocols: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -94,14 +94,16 @@ def _across(what: str, points: Mapping[str, Any], n_seeds: int) -> list[str]:
     """Write points down, methods across, F1 alone: IoU would make it too wide for a terminal."""
     texts = []
     for protocol in ("egoprocel", "strict"):
-        methods = list(next(iter(points.values()))["protocols"][protocol])
+        there = [point["protocols"][protocol] for point in points.values()]
+        methods = list(dict.fromkeys(method for own in there for method in own))
+        names = max(20, *(len(point) + 1 for point in points))
         lines = [f"{what}, protocol {protocol}: F1 in percent"]
         for start in range(0, len(methods), 4):
             shown = methods[start : start + 4]
-            lines.append(_row("", shown, width=19))
+            lines.append(_row("", shown, 19, names))
             for point, found in points.items():
                 figures = [found["protocols"][protocol].get(method) for method in shown]
-                lines.append(_row(point, [_f1(one, n_seeds) for one in figures], width=19))
+                lines.append(_row(point, [_f1(one, n_seeds) for one in figures], 19, names))
         texts.append("\n".join(lines) + "\n")
     return texts
 
@@ -112,18 +114,20 @@ def _f1(figures: Mapping[str, Any] | None, n_seeds: int) -> str:
 
 def _metric(what: str, found: Mapping[str, Any]) -> str:
     methods = found["methods"]
-    names = list(next(iter(methods.values())))
-    lines = [f"{what}: {found['note']}", _row("", list(methods), width=15)]
-    for name in names:
+    figures_of = list(next(iter(methods.values())))
+    width = max(len(name) for name in figures_of) + 1
+    lines = [f"{what}: {found['note']}", _row("", list(methods), 15, width)]
+    for name in figures_of:
         known = [m[name]["mean"] for m in methods.values() if m[name]["mean"] is not None]
         digits = 3 if all(abs(value) < 2 for value in known) and any(known) else 1
         row = [_value(figures[name], digits) for figures in methods.values()]
-        lines.append(_row(name, row, width=15))
+        lines.append(_row(name, row, 15, width))
     return "\n".join(lines) + "\n"
 
 
 def _value(figure: Mapping[str, Any], digits: int) -> str:
     if figure["mean"] is None:
         return "–"
-    spread = f" ±{figure['std']:.{digits}f}" if figure["std"] > 0 else ""
-    return f"{figure['mean']:.{digits}f}{spread}"
+    spread = f" ±{figure['std']:.{digits}f}"
+    shown = spread if any(letter in "123456789" for letter in spread) else ""
+    return f"{figure['mean']:.{digits}f}{shown}"
