@@ -2,8 +2,8 @@
 
     python benchmarks/results.py DATA [-o docs/results.md] [--work build/results] [--only NAME …]
 
-DATA holds the folders named in SETS; the document is written only if all are there. Every set is one
-`stepreel evaluate`, whose command stands beside its figures; what is done is kept, and the same
+DATA holds the folders named in SETS; the document is written only if all are there. Every set is
+one `stepreel evaluate`, whose command stands beside its figures; what is done is kept, and the same
 command goes on from there.
 """
 
