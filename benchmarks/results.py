@@ -224,7 +224,7 @@ def cad_table(results: Results, protocol: str) -> str:
 def paper_text() -> str:
     parts = []
     for table in TABLES:
-        rows = [[r.row, r.figures, f"`{r.command}`", "data not available here"] for r in table.rows]
+        rows = [[r.row, r.figures, f"`{r.command}`", r.ours] for r in table.rows]
         note = f"{table.note}\n\n" if table.note else ""
         parts.append(
             f"### {table.title}\n\n{note}"
