@@ -31,8 +31,9 @@ def interrupts_held_back() -> Iterator[None]:
 @contextlib.contextmanager
 def interrupts_win() -> Iterator[None]:
     """Let a Ctrl-C stay one, where a library would turn it into an error of its own or lose it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield  # signals reach the main thread alone, and some processes are told to ignore them
         return
     came = []
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from stepreel.errors import StepreelError
+from stepreel.interrupts import interrupts_win
 from stepreel.types import Progress
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def clear_errors() -> Iterator[None]:
     """Turn errors about the outside world into one message and the right exit status."""
     logging.basicConfig(format="stepreel: %(message)s", level=logging.WARNING)
     try:
-        yield
+        with interrupts_win():
+            yield
     except KeyboardInterrupt:
         leave_interrupted("interrupted; what is done is kept, the same command goes on from there")
     except StepreelError as problem:
