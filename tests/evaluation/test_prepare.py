@@ -98,3 +98,15 @@ def test_labels_of_another_length_than_what_was_read_are_told(tmp_path):
     one = LabelledRecording("a", truth, features=lambda: read_features(path))
     with pytest.raises(DatasetError, match=r"recording of 50\.0 s, but .* 10\.0 s; .* fps"):
         prepare(LabelledTask("task", (one,)), tmp_path)
+    good = recording(write(tmp_path / "b.npz", start=5.0))
+    own, problems = prepare(LabelledTask("task", (one, good)), tmp_path, lenient=True)
+    assert own.names == ["b"]
+    assert len(problems.skipped) == 1
+
+
+def test_a_thinned_recording_is_not_taken_for_a_longer_one(tmp_path):
+    path = write(tmp_path / "a.npz", start=0.0)
+    truth = Annotation("a", (TrueStep(0, 8, 1),), duration_seconds=10.0)
+    one = LabelledRecording("a", truth, features=lambda: read_features(path))
+    (labels,) = prepare(LabelledTask("task", (one,)), tmp_path, rate=1 / 3)[0].truth
+    assert labels.tolist() == [1, 1, 1, 0]

@@ -18,7 +18,9 @@ from stepreel.errors import DatasetError, RecordingError
 from stepreel.feature_files import FeatureRecording
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds, readable
 
-VIDEOS = (".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mpg", ".mpeg")
+VIDEOS = tuple(
+    f".{end}" for end in ["mp4", "mov", "mkv", "webm", "avi", "m4v", "mpg", "mpeg", "ts", "wmv"]
+)
 Shape = tuple[int, ...]
 T = TypeVar("T")
 

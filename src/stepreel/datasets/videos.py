@@ -26,12 +26,8 @@ from stepreel.datasets.benchmark import (
     Request,
 )
 from stepreel.datasets.formats import WHOLE_FRAMES, find_truth, guess_format, read_rows
-from stepreel.datasets.ready_made import files_by_stem, must_be_there, or_report, pick_tasks
+from stepreel.datasets.ready_made import VIDEOS, files_by_stem, must_be_there, or_report, pick_tasks
 from stepreel.types import Recording, readable
-
-SUFFIXES = tuple(
-    f".{end}" for end in ["mp4", "mov", "mkv", "webm", "avi", "m4v", "mpg", "mpeg", "ts", "wmv"]
-)
 
 
 @dataclass(frozen=True)
@@ -49,9 +45,9 @@ def read(request: Request) -> list[LabelledTask]:
     root = must_be_there(request.root, "the folder of videos")
     name = readable(root.resolve().name)
     pick_tasks(request, [name], group=name)
-    videos = files_by_stem(root, SUFFIXES, request.problems)
+    videos = files_by_stem(root, VIDEOS, request.problems)
     if not videos:
-        raise NotThereError(f"{root}: holds no video ({', '.join(SUFFIXES)})")
+        raise NotThereError(f"{root}: holds no video ({', '.join(VIDEOS)})")
     truth = find_truth(root if request.truth is None else request.truth, request.problems)
     pairs = _pairs(videos, truth, request)
     steps = number_by_name(row.label for pair in pairs for row in pair.rows)

@@ -88,13 +88,13 @@ def _prepare_all(
             if not one.has_steps:
                 raise DatasetError(nothing_to_score(one))
         except DatasetError as problem:
-            if not problems.lenient or len(tasks) == 1:
+            if not problems.lenient:
                 raise
             problems.skipped.append(str(problem))
             continue
         prepared.append(one)
     if not prepared:
-        raise DatasetError("no task can be used")
+        raise DatasetError(problems.skipped[-1])
     return prepared
 
 

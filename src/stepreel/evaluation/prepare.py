@@ -80,10 +80,9 @@ def prepare_task(
     if videos := [one for one in known if not one.features]:
         tracked += _watch(videos, plan, workplace, problems)
     tracked = _alike(sorted(tracked, key=lambda pair: known.index(pair[0])), problems)
+    tracked = [pair for pair in tracked if _are_one_length(*pair, problems)]
     if not tracked:
         raise DatasetError(f"{task.name}: no recording of it can be used")
-    for one, recording in tracked:
-        _check_length(one, recording, problems)
     times = [next(iter(one.tracks.values())).times for _, one in tracked]
     return PreparedTask(
         task,
@@ -98,23 +97,28 @@ def prepare_task(
     )
 
 
-def _check_length(one: LabelledRecording, recording: TrackedRecording, problems: Problems) -> None:
-    """Compare the truth with the clock of what was read; other lengths mean another recording."""
+def _are_one_length(
+    one: LabelledRecording, recording: TrackedRecording, problems: Problems
+) -> bool:
+    """Tell whether truth and what was read are of one length; report steps past the end, too."""
     times = next(iter(recording.tracks.values())).times
-    end = float(times[-1]) + moment_seconds(times) + recording.start_seconds
+    moment = moment_seconds(times)
+    end = float(times[-1]) + moment + recording.start_seconds
     told = one.annotation.duration_seconds
-    slack = max(PAST_THE_END_SECONDS, OTHER_LENGTH * end)
+    slack = max(PAST_THE_END_SECONDS, OTHER_LENGTH * end, moment)
     if told is not None and abs(told - end) > slack:
         problems.report(
             f"{one.name}: its labels are of a recording of {told:.1f} s, but what was read ends at "
             f"{end:.1f} s; another recording, or at a different fps than stated?"
         )
+        return False
     for step in one.annotation.steps:
         if step.end > end + slack:
             problems.report(
                 f"{step.written or one.name}: {step.start:g} to {step.end:g} s (step {step.step}) "
                 f"lies past the end of {one.name} ({end:.1f} s)"
             )
+    return True
 
 
 def _blind(task: LabelledTask, rate: float, why: str) -> PreparedTask:

@@ -35,7 +35,7 @@ BACKGROUNDS = {"with-background": True, "without-background": False}
 
 @dataclass(frozen=True)
 class Embedder:
-    """Gives the features of all recordings, as a method has them; None: trained on nothing."""
+    """Gives the features of all recordings, learned from some of them, or from all (None)."""
 
     method: str
     features: Callable[[Sequence[int] | None], list[Floats]]
@@ -76,7 +76,7 @@ def measure_phases(prepared: PreparedTask, plan: Plan, workplace: Workplace, see
     for embedder in embedders(prepared, plan, workplace, seed):
         own: dict[str, list[Guesses]] = {}
         for fold in folds:
-            features = embedder.features(fold.train if len(fold.train) < len(truth) else None)
+            features = embedder.features(fold.train)
             for share in SHARES:
                 labelled = labelled_share(fold.train, share, seed)
                 for name, with_background in BACKGROUNDS.items():
