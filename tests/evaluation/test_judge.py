@@ -20,8 +20,10 @@ def folders(tmp_path):
 
 def scored(folders, *, fps=None, k=None, rate=None, lenient=False):
     problems = Problems(lenient=lenient)
-    found = read_given(folders[1], problems, fps=fps, rate=rate)
-    results, outcome = judge(folders[0], found, problems, fps=fps, n_clusters=k, seeds=(0,))
+    found = read_given(folders[1], problems, fps=fps)
+    results, outcome = judge(
+        folders[0], found, problems, fps=fps, rate=rate, n_clusters=k, seeds=(0,)
+    )
     return results["protocols"]["strict"], outcome, problems
 
 
@@ -31,7 +33,89 @@ def test_a_prediction_that_stops_early_found_nothing_after_that(folders):
     (folders[1] / "a.csv").write_text("0,20,1 a\n")
     strict, outcome, _ = scored(folders, k=4)
     assert len(outcome.prepared.times[0]) == 1000
-    assert strict["prediction"]["f1"]["mean"] == pytest.approx(100 * 2 * 20 / 45 / 4, abs=0.01)
+    # Lines of this format label every moment they touch: 20.0 s, too.
+    expected = 100 * 2 * 201 / (201 + 250) / 4
+    assert strict["prediction"]["f1"]["mean"] == pytest.approx(expected, abs=0.01)
+
+
+EAF = """<ANNOTATION_DOCUMENT><TIME_ORDER>
+<TIME_SLOT TIME_SLOT_ID="a" TIME_VALUE="430"/><TIME_SLOT TIME_SLOT_ID="b" TIME_VALUE="2930"/>
+</TIME_ORDER><TIER TIER_ID="steps"><ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="x"
+TIME_SLOT_REF1="a" TIME_SLOT_REF2="b"><ANNOTATION_VALUE>cut</ANNOTATION_VALUE>
+</ALIGNABLE_ANNOTATION></ANNOTATION></TIER></ANNOTATION_DOCUMENT>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "1,0,0.43\n2,0.43,0.93\n"),
+        ("a.csv", "0.52,3.31,1 cut\n4.1,7.77,2 stir\n"),
+        ("a.txt", "1 30 G1\n31 60 G2\n61 95 G3\n"),
+        ("a.txt", "SIL\ncut\ncut\nsew\nSIL\n"),
+        ("a.eaf", EAF),
+    ],
+)
+@pytest.mark.parametrize("rate", [None, 4, 30])
+def test_the_truth_itself_is_a_perfect_prediction(folders, name, text, rate):
+    for folder in folders:
+        (folder / name).write_text(text)
+    problems = Problems()
+    found = read_given(folders[1], problems, fps=30)
+    results, _ = judge(folders[0], found, problems, fps=30, rate=rate, seeds=(0,))
+    for own in results["protocols"].values():
+        figures = {name: own["prediction"][name]["mean"] for name in ("f1", "iou", "mof", "edit")}
+        assert figures == dict.fromkeys(figures, 100)
+
+
+@pytest.mark.parametrize("rate", [10, 15, 30])
+@pytest.mark.parametrize("n_more", [-3, -2, -1, 1, 2, 3])
+def test_one_moment_too_many_or_too_few_is_an_error_at_any_rate(folders, rate, n_more):
+    labels = np.repeat([1, 2, 3], 40)
+    n = len(labels) + n_more
+    np.savez(folders[0] / "a.npz", times=np.arange(len(labels)) / rate, labels=labels)
+    np.savez(folders[1] / "a.npz", times=np.arange(n) / rate, cluster=np.resize(labels, n))
+    with pytest.raises(DatasetError, match="same moments"):
+        scored(folders)
+
+
+def test_a_coarser_prediction_is_scored_at_its_own_moments(folders):
+    labels = np.repeat([1, 2, 3], 40)
+    np.savez(folders[0] / "a.npz", times=np.arange(120) / 30, labels=labels)
+    coarser = labels[np.arange(16) * 15 // 2]
+    np.savez(folders[1] / "a.npz", times=np.arange(16) / 4, cluster=coarser)
+    strict, outcome, _ = scored(folders)
+    assert len(outcome.prepared.times[0]) == 16
+    assert set(outcome.prepared.truth[0]) == {1, 2, 3}  # no moment is made up as background
+    assert strict["prediction"]["f1"]["mean"] == 100
+
+
+def test_a_prediction_that_begins_before_or_after_its_truth_is_an_error(folders):
+    (folders[0] / "a.csv").write_text("1,0,40\n2,40,60\n3,60,100\n")
+    times = np.arange(500, 1000) / 10
+    np.savez(folders[1] / "a.npz", times=times, cluster=np.zeros(500, int))
+    with pytest.raises(DatasetError, match="same moments"):
+        scored(folders)
+    (folders[0] / "a.csv").unlink()
+    np.savez(folders[0] / "a.npz", times=10 + np.arange(60) / 30, labels=np.ones(60, int))
+    np.savez(folders[1] / "a.npz", times=np.arange(360) / 30, cluster=np.zeros(360, int))
+    with pytest.raises(DatasetError, match="same moments"):
+        scored(folders)
+
+
+@pytest.mark.parametrize("times", [[0.0], [-3.0, -2.0, 0.5, 7.0], 1.7e9 + np.arange(8) / 30])
+def test_moments_may_lie_anywhere_if_truth_and_prediction_agree(folders, times):
+    labels = np.resize([1, 2], len(times))
+    np.savez(folders[0] / "a.npz", times=times, labels=labels.astype(np.uint16))
+    np.savez(folders[1] / "a.npz", times=times, cluster=labels.astype(float))
+    assert scored(folders)[0]["prediction"]["f1"]["mean"] == 100
+
+
+def test_reversed_and_overlapping_spans_of_a_prediction_are_told(folders):
+    (folders[0] / "a.csv").write_text("0,40,1 cut\n40,60,2 sew\n")
+    for text in ("20,0,1 cut\n", "0,40,1 cut\n20,60,2 sew\n"):
+        (folders[1] / "a.csv").write_text(text)
+        with pytest.raises(DatasetError, match=r"a\.csv, line .*(ends before|overlaps)"):
+            scored(folders)
 
 
 @pytest.mark.parametrize("n", [5, 12])
@@ -79,6 +163,8 @@ def test_clusters_may_have_any_numbers(folders):
     [
         ({"times": [0.0, 1]}, "one of cluster"),
         ({"times": [0.0, 1], "cluster": [0.5, 1.0]}, "one whole number per time"),
+        ({"times": [0.0, 1], "cluster": [0, -5]}, "holds -5; expected clusters from 0"),
+        ({"times": [0.0, 1], "cluster": [0, np.nan]}, "one whole number per time"),
         ({"times": [1.0, 1], "cluster": [0, 1]}, "increase"),
         ({"times": [1.0], "cluster": [0, 1]}, "one whole number per time"),
     ],

@@ -63,8 +63,9 @@ def _compare(sample: Sample, board: Storyboard) -> None:
     """Print found beside true steps, and both scores under the protocol `strict`."""
     import numpy as np
 
+    from stepreel.datasets.annotation import labels_of_spans
     from stepreel.evaluation.baselines import equal_split
-    from stepreel.evaluation.localization import labels_of_spans, labels_of_storyboard, score_strict
+    from stepreel.evaluation.localization import labels_of_storyboard, score_strict
     from stepreel.report.palette import letter
     from stepreel.sample import read_truth
 

@@ -30,7 +30,10 @@ def score(
     rate: Annotated[
         float | None,
         typer.Option(
-            min=1e-3, max=1e3, help="Moments per second to score storyboards and spans at (10)."
+            min=1e-3,
+            max=1e3,
+            help="Moments per second to score storyboards and spans at; "
+            "usually the truth's own moments, or 10.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Of the baseline `random`.")] = 3,
@@ -57,9 +60,15 @@ def score(
         if protocol != "all" and protocol not in PROTOCOLS:
             raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
         problems = Problems(lenient=lenient)
-        found = read_given(prediction, problems, fps=fps, rate=rate)
+        found = read_given(prediction, problems, fps=fps)
         results, outcome = judge(
-            truth, found, problems, fps=fps, n_clusters=clusters, seeds=tuple(range(seeds))
+            truth,
+            found,
+            problems,
+            fps=fps,
+            rate=rate,
+            n_clusters=clusters,
+            seeds=tuple(range(seeds)),
         )
         names = list(PROTOCOLS) if protocol == "all" else [protocol]
         _report(results, outcome, names, output)

@@ -90,18 +90,36 @@ class Annotation:
         >>> Annotation("take", (TrueStep(1.0, 2.0, 5),)).labels_at(np.array([0.9, 1.0, 1.9, 2.0]))
         array([0, 5, 5, 0])
         """
-        labels: Labels = np.full(len(times), BACKGROUND, np.int64)
-        frame = float(np.median(np.diff(times))) if self.whole_frames and len(times) > 1 else 0.0
-        for step in self.steps:
-            if self.whole_frames:
-                inside = (times > step.start - frame + ROUNDING) & (times <= step.end + ROUNDING)
-            else:
-                inside = (times >= step.start) & (times < step.end)
-            labels[inside] = step.step
-        return labels
+        spans = ((one.start, one.end, one.step) for one in self.steps)
+        return labels_of_spans(spans, times, BACKGROUND, whole_frames=self.whole_frames)
 
     def __repr__(self) -> str:
         return f"Annotation({self.recording!r}, {len(self.steps)} steps)"
+
+
+def labels_of_spans(
+    spans: Iterable[tuple[float, float, int]],
+    times: Seconds,
+    elsewhere: int,
+    *,
+    whole_frames: bool = False,
+) -> Labels:
+    """Return the label of the span (start, end, label) each time falls into, or `elsewhere`.
+
+    whole_frames  any part of a moment, until the next one, is enough; of two spans the later wins
+
+    >>> labels_of_spans([(1.0, 2.0, 5)], np.array([0.9, 1.0, 1.9, 2.0]), 0)
+    array([0, 5, 5, 0])
+    """
+    labels: Labels = np.full(len(times), elsewhere, np.int64)
+    frame = float(np.median(np.diff(times))) if whole_frames and len(times) > 1 else 0.0
+    for start, end, label in spans:
+        if whole_frames:
+            inside = (times > start - frame + ROUNDING) & (times <= end + ROUNDING)
+        else:
+            inside = (times >= start) & (times < end)
+        labels[inside] = label
+    return labels
 
 
 @dataclass
@@ -150,7 +168,7 @@ def split_number(label: str) -> tuple[int | None, str]:
     >>> split_number("10 align and screw"), split_number("G3"), split_number("7")
     ((10, 'align and screw'), (None, 'G3'), (7, '7'))
     """
-    match = re.fullmatch(r"\s*([0-9]{1,9})[.:]?(?:\s+(.*\S))?\s*", label)
+    match = re.fullmatch(r"\s*([0-9]{1,18})[.:]?(?:\s+(.*\S))?\s*", label)
     if match is None:
         return None, label.strip()
     return int(match[1]), match[2] or match[1]

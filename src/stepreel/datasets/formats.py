@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from stepreel.datasets.annotation import FormatReader, Problems, Row, place
 from stepreel.datasets.benchmark import NotThereError
 from stepreel.datasets.crosstask import read_steps
 from stepreel.datasets.egoprocel import read_key_steps
 from stepreel.datasets.elan import read_eaf
-from stepreel.datasets.frame_labels import read_frame_labels, read_lines
+from stepreel.datasets.frame_labels import read_frame_labels, read_frames, read_lines
 from stepreel.datasets.jigsaws import read_transcription
-from stepreel.datasets.npz import read_labels
+from stepreel.datasets.npz import read_labels, read_moments
 from stepreel.errors import DatasetError, StepreelError
 from stepreel.report.palette import letter
 from stepreel.storyboard import read_storyboard
-from stepreel.types import readable
+from stepreel.types import Seconds, readable
 
+Content = TypeVar("Content")
 STORYBOARD = "storyboard.json"
 # Longer endings first: take.egoprocel.ann.csv is of the recording `take`.
 SUFFIXES = (".egoprocel.ann.csv", ".steps.csv", ".csv", ".txt", ".eaf", ".npz", ".json")
@@ -48,6 +51,7 @@ FORMATS: dict[str, FormatReader] = {
     "npz": read_labels,
     "json": read_board,
 }
+PER_MOMENT = {"frames": read_frames, "npz": read_moments}  # formats with a label per moment
 WHOLE_FRAMES = frozenset({"egoprocel"})  # a frame shows a step that any part of it shows
 LOOKS = (
     "`start_s,end_s,N step name` (egoprocel), `step,start_s,end_s` (crosstask), "
@@ -101,12 +105,18 @@ def read_rows(path: Path, fps: float | None = None, kind: str | None = None) -> 
     kind = guess_format(path) if kind is None else kind
     if kind not in FORMATS:
         raise DatasetError(f"unknown format {kind!r}; known: {', '.join(FORMATS)}")
-    if kind == "frames" and fps is None:
-        raise DatasetError(
-            f"{place(path)}: one label per frame says nothing of seconds; give --fps"
-        )
+    return _read(path, FORMATS[kind], fps)
+
+
+def read_moments_of(path: Path, fps: float | None, kind: str) -> tuple[list[str], Seconds]:
+    """Read a label per moment, and the moments, in seconds; `kind` is one of PER_MOMENT."""
+    return _read(path, PER_MOMENT[kind], fps)
+
+
+def _read(path: Path, read: Callable[[Path, float | None], Content], fps: float | None) -> Content:
+    """Read a file of a dataset; what is wrong with it is wrong with the dataset."""
     try:
-        return FORMATS[kind](path, fps)
+        return read(path, fps)
     except DatasetError:
         raise
     except StepreelError as problem:

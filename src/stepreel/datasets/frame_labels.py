@@ -46,7 +46,7 @@ from stepreel.datasets.ready_made import (
 )
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.feature_files import LONE_CUE, FeatureRecording
-from stepreel.types import readable
+from stepreel.types import Seconds, readable
 
 DIFFERENT_FRAMES = 50  # by which features and labels may differ in length
 
@@ -68,8 +68,24 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_frame_labels(path: Path, fps: float | None) -> list[Row]:
-    """Read one label per frame and line."""
-    return _rows(_labels(path), fps)
+    """Read one label per frame and line, as rows."""
+    rate = _stated(path, fps)
+    return _rows(_labels(path), rate)
+
+
+def read_frames(path: Path, fps: float | None) -> tuple[list[str], Seconds]:
+    """Read one label per frame and line, and when the frames are."""
+    rate = _stated(path, fps)
+    labels = _labels(path)
+    return labels, np.arange(len(labels)) / rate
+
+
+def _stated(path: Path, fps: float | None) -> float:
+    if fps is None:
+        raise DatasetError(
+            f"{place(path)}: one label per frame says nothing of seconds; give --fps"
+        )
+    return fps
 
 
 def _labels(path: Path) -> list[str]:
@@ -83,9 +99,7 @@ def _labels(path: Path) -> list[str]:
     return labels
 
 
-def _rows(labels: list[str], fps: float | None) -> list[Row]:
-    if fps is None:
-        raise DatasetError("one label per frame needs --fps")
+def _rows(labels: list[str], fps: float) -> list[Row]:
     return rows_of_labels(labels, np.arange(len(labels)) / fps, end_seconds=len(labels) / fps)
 
 

@@ -93,9 +93,14 @@ def read_labels(path: Path, fps: float | None = None) -> list[Row]:
 
     fps  for files without times
     """
-    file = _load(path, fps)
-    rows = rows_of_labels(file.labels, file.clock + file.start)
+    rows = rows_of_labels(*read_moments(path, fps))
     return [replace(row, line=0) for row in rows]
+
+
+def read_moments(path: Path, fps: float | None = None) -> tuple[list[str], Seconds]:
+    """Read a file's label per moment, and the moments on the file's own clock."""
+    file = _load(path, fps)
+    return file.labels, file.clock + file.start
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ averaged over what, is all that the protocols differ in: see `PROTOCOLS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from stepreel.datasets.annotation import BACKGROUND
+from stepreel.datasets.annotation import BACKGROUND, labels_of_spans
 from stepreel.storyboard import Storyboard
 from stepreel.types import Labels, Seconds
 
@@ -245,17 +245,3 @@ def labels_of_storyboard(board: Storyboard, times: Seconds) -> Labels:
     """Return the cluster a storyboard shows at each time, -1 where it shows no step."""
     spans = [(s.start, s.end, s.cluster) for s in board.timeline if s.kind == "step"]
     return labels_of_spans(((a, b, c) for a, b, c in spans if c is not None), times, NO_STEP)
-
-
-def labels_of_spans(
-    spans: Iterable[tuple[float, float, int]], times: Seconds, elsewhere: int
-) -> Labels:
-    """Return the label of the span (start, end, label) each time falls into, or `elsewhere`.
-
-    >>> labels_of_spans([(1.0, 2.0, 5)], np.array([0.9, 1.0, 1.9, 2.0]), 0)
-    array([0, 5, 5, 0])
-    """
-    labels = np.full(len(times), elsewhere, np.int64)
-    for start, end, label in spans:
-        labels[(times >= start) & (times < end)] = label
-    return labels
