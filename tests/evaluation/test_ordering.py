@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from stepreel.evaluation.ordering import BLOCK_ROWS, nearest_moments, order_kept, score_order
+from stepreel.evaluation.ordering import (
+    BLOCK_ROWS,
+    Distinct,
+    nearest_moments,
+    order_kept,
+    score_order,
+)
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=12))
@@ -27,10 +33,30 @@ def test_both_variants_are_those_of_counting_pairs(nearest):
 def test_nearest_moments_are_those_of_plain_search():
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=(BLOCK_ROWS + 30, 4)), rng.normal(size=(50, 4))
-    there, back = nearest_moments(one.astype(np.float32), other.astype(np.float32))
+    there, back = nearest_moments(*(Distinct.of(x.astype(np.float32)) for x in (one, other)))
     distances = np.linalg.norm(one[:, None] - other, axis=2)
     assert np.array_equal(there, distances.argmin(axis=1))
     assert np.array_equal(back, distances.argmin(axis=0))
+
+
+def test_of_equal_moments_the_first_is_the_nearest():
+    # Products of equal rows differ in their last bits, by their place and the number of threads.
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=(300, 64)).astype(np.float32)
+    other = np.repeat(one[:40] * 1.01, 7, axis=0)[rng.permutation(280)]
+    there, back = nearest_moments(Distinct.of(one), Distinct.of(other))
+    distances = np.linalg.norm(one[:, None].astype(float) - other, axis=2)
+    assert np.array_equal(there, distances.argmin(axis=1))
+    assert np.array_equal(back, distances.argmin(axis=0))
+
+
+@pytest.mark.parametrize("width", [7, 22, 64, 128])
+def test_a_recording_that_never_changes_has_no_order(width):
+    rng = np.random.default_rng(0)
+    moving = rng.normal(size=(310, width)).astype(np.float32)
+    still = np.tile(rng.normal(size=width).astype(np.float32), (290, 1))
+    order = score_order([moving, still])
+    assert (order.pairs, order.undefined, order.tau_text) == (2, 2, -1)
 
 
 def test_recordings_of_the_same_course_keep_the_order():

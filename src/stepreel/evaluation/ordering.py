@@ -61,12 +61,41 @@ def order_kept(nearest: Labels) -> Order:
     return Order(tau_b, (2 * concordant - pairs) / pairs)
 
 
-def nearest_moments(one: Floats, other: Floats) -> tuple[Labels, Labels]:
-    """Return for each row of `one` the nearest row of `other`, and the other way round.
+@dataclass(frozen=True)
+class Distinct:
+    """The rows of a recording without repetition, in the order of their first moments.
 
-    Both from the same products, in blocks of rows; of equals, the first is taken. Single precision
-    may take a direct neighbour of the nearest for it on long, smooth recordings; τ does not notice.
+    rows   (U, D)
+    first  (U,) the moment each stands for: of equals, the first is the nearest
+    where  (T,) the row of every moment
     """
+
+    rows: Floats
+    first: Labels
+    where: Labels
+
+    @classmethod
+    def of(cls, embedding: Floats) -> Distinct:
+        """Find equal rows; rounding would decide between them, and on each machine otherwise."""
+        rows, first, where = np.unique(embedding, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return cls(np.ascontiguousarray(rows[order]), first[order], rank[where.reshape(-1)])
+
+
+def nearest_moments(one: Distinct, other: Distinct) -> tuple[Labels, Labels]:
+    """Return for each moment of `one` the nearest moment of `other`, and the other way round.
+
+    Of equals, the first is taken. Single precision may take a direct neighbour of the nearest for
+    it on long, smooth recordings; τ does not notice.
+    """
+    there, back = _nearest_rows(one.rows, other.rows)
+    return other.first[there][one.where], one.first[back][other.where]
+
+
+def _nearest_rows(one: Floats, other: Floats) -> tuple[Labels, Labels]:
+    """Find nearest rows both ways, from the same products, in blocks of rows."""
     squares, other_squares = np.square(one).sum(axis=1), np.square(other).sum(axis=1)
     there: Labels = np.zeros(len(one), np.int64)
     back: Labels = np.zeros(len(other), np.int64)
@@ -91,7 +120,7 @@ def score_order(embeddings: Sequence[Floats]) -> TaskOrder:
     if len(embeddings) < 2:
         raise ValueError("Kendall's τ compares recordings; one alone has none")
     centre = np.concatenate(list(embeddings)).mean(axis=0)
-    centred = [np.ascontiguousarray(one - centre, np.float32) for one in embeddings]
+    centred = [Distinct.of((one - centre).astype(np.float32)) for one in embeddings]
     orders = [
         order_kept(nearest)
         for one, other in combinations(centred, 2)
