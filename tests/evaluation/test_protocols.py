@@ -144,9 +144,13 @@ def test_unequal_lengths_and_unknown_clusters_are_errors(protocol):
 def test_a_truth_without_steps_cannot_be_scored_strictly():
     with pytest.raises(ValueError, match="no key step"):
         figures("strict", [np.zeros(3, int)], [np.zeros(3, int)], 1)
-    # A recording without steps does not count among others that have some.
-    both = figures("strict-per-video", [*TRUTH, np.zeros(3, int)], [*FOUND, np.zeros(3, int)], 3)
-    assert both.figures == pytest.approx(figures("strict-per-video").figures)
+    # Among others that have steps, such a recording has no localization; its moments count.
+    both = figures("strict-per-video", [*TRUTH, np.zeros(3, int)], [*FOUND, np.array([-1, 0, 0])])
+    alone = figures("strict-per-video").figures
+    for name in ("f1", "precision", "recall", "iou"):
+        assert both.figures[name] == pytest.approx(alone[name])
+    assert both.figures["mof"] == pytest.approx((2 * alone["mof"] + 100 / 3) / 3)
+    assert both.figures["edit"] == pytest.approx(2 * alone["edit"] / 3)
 
 
 labellings = st.integers(4, 60).flatmap(

@@ -47,16 +47,16 @@ class Scores:
 def score(
     truth: Sequence[Labels], prediction: Sequence[Labels], n_clusters: int, protocol: Protocol
 ) -> Scores:
-    """Score the predictions for all recordings of one task."""
+    """Score the predictions for all recordings of one task.
+
+    A recording without any key step has no localization to score where background is never
+    matched; its moments and segments count all the same.
+    """
     found = matchings(truth, prediction, n_clusters, protocol)
     counted = [number for number, one in enumerate(found) if len(one.steps)]
     if not counted:
         raise ValueError("the truth holds no key step; nothing can be scored")
     localized = average([summarise(found[number], protocol) for number in counted], protocol)
-    if protocol.each_recording:
-        truth = [truth[number] for number in counted]
-        prediction = [prediction[number] for number in counted]
-        found = [found[number] for number in counted]
     named = [
         (found[number] if protocol.each_recording else found[0]).translate(
             labels, strict=protocol.strict
