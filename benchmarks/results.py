@@ -23,6 +23,7 @@ from paper_tables import TABLES
 
 from stepreel.evaluation.localization import PROTOCOLS
 from stepreel.evaluation.methods import METHODS
+from stepreel.evaluation.tables import digits_for
 from stepreel.files import write_text
 from stepreel.version import __version__
 
@@ -191,8 +192,7 @@ def metric_table(metric: dict[str, Any]) -> str:
     rows = []
     for figure in next(iter(methods.values())):
         values = [methods[m][figure] for m in methods]
-        known = [abs(v["mean"]) for v in values if v["mean"] is not None]
-        digits = 3 if max(known, default=0) < 2 else 1
+        digits = digits_for([v["mean"] for v in values])
         rows.append([figure, *(spread_text(v, digits) for v in values)])
     return markdown([metric["note"], *(f"`{m}`" for m in methods)], rows)
 
@@ -244,7 +244,7 @@ def commands_text(found: dict[str, Results], extras: dict[str, Results], seeds: 
                         one.title,
                         f"`{' '.join(typed(one, seeds=seeds, extra=extra))}`",
                         str(sum(len(task["recordings"]) for task in tasks)),
-                        f"`{results['dataset']['fingerprint'][:12]}`",
+                        f"`{results['data_fingerprint'][:12]}`",
                     ]
                 )
     return markdown(["set", "`stepreel evaluate …`", "recordings", "data"], rows)

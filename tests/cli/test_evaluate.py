@@ -98,7 +98,7 @@ def test_settings_version_and_data_stand_at_the_top(evaluated, takes):
     assert paper["embed"]["cues"] == "all"
     assert (paper["train"]["epochs"], paper["train"]["batch_size"]) == (3, 4)
     assert ours["key_steps"]["leave_out_pauses"] is True
-    assert len(results["dataset"]["fingerprint"]) == 32
+    assert len(results["data_fingerprint"]) == 32
     assert results["dataset"]["tasks"]["task"]["cues"] == {"hands": 4, "gaze": 2}
     assert results["stepreel_version"]
 

@@ -13,6 +13,7 @@ from stepreel.evaluation.drawing import UNITS, Figures, group_methods, in_order,
 from stepreel.evaluation.localization import PROTOCOLS, Protocol
 from stepreel.evaluation.methods import LEARNED_METHODS, NULL_METHODS
 from stepreel.evaluation.pictures import TaskPictures
+from stepreel.evaluation.tables import digits_for
 from stepreel.report.page import environment, inlined_style, sha256_source, template_text
 from stepreel.report.palette import kind_of
 
@@ -192,7 +193,8 @@ def _metric(name: str, content: Mapping[str, Any]) -> Metric:
     leaves = {method: dict(_leaves(figures)) for method, figures in methods.items()}
     columns = list(dict.fromkeys(path for row in leaves.values() for path in row))
     digits = {
-        path: _digits([row[path] for row in leaves.values() if path in row]) for path in columns
+        path: digits_for([_mean(row[path]) for row in leaves.values() if path in row])
+        for path in columns
     }
     rows = [
         (method, [_figure(row.get(path), digits[path]) for path in columns])
@@ -212,14 +214,6 @@ def _leaves(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def _mean(leaf: Any) -> Any:
     return leaf["mean"] if isinstance(leaf, Mapping) else leaf
-
-
-def _digits(leaves: Sequence[Any]) -> int:
-    """Write counts in full, percentages with one digit, and figures of the size of 1 with three."""
-    numbers = [m for leaf in leaves if isinstance(m := _mean(leaf), int | float)]
-    if all(float(number).is_integer() for number in numbers):
-        return 0
-    return 1 if max(map(abs, numbers)) > 2 else 3
 
 
 def _figure(leaf: Any, digits: int) -> str:

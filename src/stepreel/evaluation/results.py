@@ -159,7 +159,7 @@ def describe_settings(outcomes: Sequence[Outcome], plan: Plan) -> Json:
     settings: Json = {
         "n_clusters": plan.n_clusters,
         "seeds": list(plan.seeds),
-        "moments_per_second": round(1 / moment_seconds(first.times[0]), 3),
+        "moments_per_second": round(1 / moment_seconds(max(first.times, key=len)), 3),
         "methods": {
             **{method: text for method, text in CLUSTERED.items() if method in ran},
             **{method: _settings_used(method, ran[method], plan) for method in learned},
@@ -185,11 +185,8 @@ def build_results(
         "format": FORMAT,
         "version": VERSION,
         "stepreel_version": __version__,
-        "dataset": {
-            **dataset,
-            "fingerprint": data_fingerprint(prepared),
-            "tasks": describe_tasks(prepared),
-        },
+        "data_fingerprint": data_fingerprint(prepared),
+        "dataset": {**dataset, "tasks": describe_tasks(prepared)},
         "settings": describe_settings(outcomes, plan),
         "skipped": reasons_skipped(outcomes),
         "left_out": list(left_out),

@@ -34,6 +34,18 @@ def cell(figures: Mapping[str, Any], n_seeds: int) -> str:
     return f"{f1['mean']:.1f}{spread} / {iou['mean']:.1f}"
 
 
+def digits_for(means: Sequence[object]) -> int:
+    """Write counts in full, percentages with one digit, and figures of the size of 1 with three.
+
+    >>> digits_for([2.0, 0.0]), digits_for([50.68, None]), digits_for([1.0, -0.25])
+    (0, 1, 3)
+    """
+    numbers = [float(mean) for mean in means if isinstance(mean, int | float)]
+    if all(number.is_integer() for number in numbers):
+        return 0
+    return 1 if max(map(abs, numbers)) > 2 else 3
+
+
 def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
     """Write F1 and IoU under every protocol, then all figures under each."""
     blocks = [
@@ -118,8 +130,7 @@ def _metric(what: str, found: Mapping[str, Any]) -> str:
     width = max(len(name) for name in figures_of) + 1
     lines = [f"{what}: {found['note']}", _row("", list(methods), 15, width)]
     for name in figures_of:
-        known = [m[name]["mean"] for m in methods.values() if m[name]["mean"] is not None]
-        digits = 3 if all(abs(value) < 2 for value in known) and any(known) else 1
+        digits = digits_for([own[name]["mean"] for own in methods.values()])
         row = [_value(figures[name], digits) for figures in methods.values()]
         lines.append(_row(name, row, 15, width))
     return "\n".join(lines) + "\n"

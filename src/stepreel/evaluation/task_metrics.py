@@ -123,6 +123,7 @@ def measure_order(prepared: PreparedTask, plan: Plan, workplace: Workplace, seed
         figures[embedder.method] = {
             "tau_b": order.tau_b,
             "tau_text": order.tau_text,
+            "pairs": float(order.pairs),
             "undefined": float(order.undefined),
         }
     return figures
@@ -177,16 +178,20 @@ TASK_METRICS: dict[str, Measure] = {
     "key-steps": measure_key_steps,
 }
 NEEDS_TWO = frozenset({"phases", "kendall"})  # one recording alone has nothing to compare with
+COUNTS = frozenset({"pairs", "undefined"})  # of several tasks: added up
 NOTES = {
     "phases": "accuracy in percent; scikit-learn SVC with its defaults; number: share of labelled "
     "training recordings",
-    "kendall": "means over ordered pairs of recordings; undefined: pairs dropped from tau_b",
+    "kendall": "means over ordered pairs of recordings; undefined: those dropped from tau_b",
     "key-steps": f"up to as many moments as clusters, per recording; kernel: {KERNEL}",
 }
 
 
 def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: Workplace) -> Json:
-    """Return method → figure → spread over seeds; of several tasks, plain means over them."""
+    """Return method → figure → spread over seeds; of several tasks, plain means over them.
+
+    Counts are added up.
+    """
     per_seed = [
         [TASK_METRICS[name](task, plan, workplace, seed) for task in prepared]
         for seed in plan.seeds
@@ -196,7 +201,8 @@ def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: 
         "methods": {
             method: {
                 figure: _over_seeds(
-                    [[task[method][figure] for task in tasks] for tasks in per_seed]
+                    [[task[method][figure] for task in tasks] for tasks in per_seed],
+                    add=figure in COUNTS,
                 )
                 for figure in figures
             }
@@ -205,12 +211,12 @@ def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: 
     }
 
 
-def _over_seeds(values: Sequence[Sequence[float]]) -> Json:
-    """Return the spread over seeds of means over tasks; null where no task has the figure."""
+def _over_seeds(values: Sequence[Sequence[float]], *, add: bool) -> Json:
+    """Return the spread over seeds of means, or sums, over tasks; null where no task has any."""
     means = []
     for tasks in values:
         known = [value for value in tasks if not np.isnan(value)]
         if not known:
             return {"mean": None, "std": None, "seeds": []}
-        means.append(float(np.mean(known)))
+        means.append(float(np.sum(known) if add else np.mean(known)))
     return spread(means)
