@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.request import pathname2url
 
@@ -54,31 +55,40 @@ def name_folders(paths: Sequence[Path], output: Path) -> dict[Path, Path]:
     folders: dict[Path, Path] = {}
     taken = {"index.html", "model"}  # the page that shows them all, and what was learned
     for path in paths:
-        name = base = safe_name(path.stem)
-        number = 2
-        while name.casefold() in taken or _is_of_another(output / name, path):
-            name = f"{base}-{number}"
-            number += 1
-        taken.add(name.casefold())
-        folders[path] = output / name
+        in_use = partial(_is_of_another, output, path)
+        folders[path] = output / free_name(path.stem, taken, in_use)
     return folders
 
 
 def name_files(paths: Sequence[Path], folder: Path, suffix: str) -> dict[Path, Path]:
     """Give every recording a file of its own in `folder`, named like it."""
-    files: dict[Path, Path] = {}
-    for path in paths:
-        name = base = safe_name(path.stem)
-        number = 2
-        while folder / f"{name}{suffix}" in files.values():
-            name = f"{base}-{number}"
-            number += 1
-        files[path] = folder / f"{name}{suffix}"
-    return files
+    taken: set[str] = set()
+    return {path: folder / f"{free_name(path.stem, taken)}{suffix}" for path in paths}
 
 
-def _is_of_another(folder: Path, path: Path) -> bool:
+def free_name(
+    name: str, taken: set[str], is_in_use: Callable[[str], bool] = lambda name: False
+) -> str:
+    """Return a name for a file, like `name` but not among those taken, and take it.
+
+    Names that differ in capitals alone are one name to some systems.
+
+    >>> taken = {"tea"}
+    >>> free_name("Tea", taken), free_name("a/b", taken), sorted(taken)
+    ('Tea-2', 'a-b', ['a-b', 'tea', 'tea-2'])
+    """
+    free = base = safe_name(name)
+    number = 2
+    while free.casefold() in taken or is_in_use(free):
+        free = f"{base}-{number}"
+        number += 1
+    taken.add(free.casefold())
+    return free
+
+
+def _is_of_another(output: Path, path: Path, name: str) -> bool:
     """Tell whether a folder already holds the storyboard of another recording."""
+    folder = output / name
     if folder.exists() and not folder.is_dir():
         return True
     if not (folder / "storyboard.json").exists():

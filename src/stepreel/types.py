@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ Seconds = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+_NO_TEXT = re.compile("[\ud800-\udfff]")  # halves of characters, and bytes of odd file names
+
 Progress = Callable[[str, float, float], None]
 """Called as progress(what is being done, how much is done, how much there is)."""
 
@@ -24,12 +27,12 @@ def no_progress(what: str, done: float, total: float) -> None:
 
 
 def readable(name: str) -> str:
-    r"""Replace what is no text in a file name, so that it can be written to JSON and shown.
+    r"""Replace what is no text in a name, so that it can be written to JSON and shown.
 
-    >>> readable("take\udcff.mp4")
-    'take�.mp4'
+    >>> readable("take\udcff.mp4"), readable("\ud800")
+    ('take�.mp4', '�')
     """
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", name)
 
 
 def runs(mask: Mask) -> list[slice]:

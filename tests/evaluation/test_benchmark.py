@@ -10,19 +10,20 @@ import pytest
 from stepreel.datasets.annotation import Problems
 from stepreel.datasets.benchmark import Request
 from stepreel.datasets.known import DATASETS
-from stepreel.errors import DatasetError
+from stepreel.errors import DatasetError, StoreError
 from stepreel.evaluation.benchmark import Extras, run_benchmark, write_benchmark
 from stepreel.evaluation.methods import Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.results import to_text
-from stepreel.evaluation.tables import extra_tables, text_table
+from stepreel.evaluation.tables import extra_tables, text_table, verdict
+from stepreel.evaluation.task_metrics import TASK_METRICS
 from stepreel.store import Store
 
 BRIEF = {"train.epochs": 2, "train.n_chunks": 8}
 NULLS = ("random", "equal-split", "one-cluster")
 
 
-def write_task(folder, *, n=2, seed=0, constant=False, shuffle=False):
+def write_task(folder, *, n=2, seed=0, constant=False, shuffle=False, relabel=False):
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(n):
         rng = np.random.default_rng([seed, number])
@@ -32,6 +33,8 @@ def write_task(folder, *, n=2, seed=0, constant=False, shuffle=False):
         )
         if shuffle:
             labels = rng.permutation(labels)
+        if relabel:
+            labels = np.arange(28) // 3 + 10 * number
         np.savez(folder / f"take{number}.npz", times=np.arange(28) / 4, hands=hands, labels=labels)
     return folder
 
@@ -58,7 +61,21 @@ def test_labels_are_in_no_key_of_what_is_kept(tmp_path):
     kept = {path.name: path.read_bytes() for path in (tmp_path / "cache").rglob("*.safetensors")}
     assert kept
     run(write_task(tmp_path / "b" / "set", shuffle=True), tmp_path)  # the same cache
+    run(write_task(tmp_path / "c" / "set", relabel=True), tmp_path)  # other steps, and more
     assert {p.name: p.read_bytes() for p in (tmp_path / "cache").rglob("*.safetensors")} == kept
+
+
+def test_the_number_and_names_of_true_steps_change_no_prediction(tmp_path):
+    one, other = (
+        run(write_task(tmp_path / name / "set", relabel=relabel), tmp_path, cache=name)[1][0]
+        for name, relabel in (("plain", False), ("relabelled", True))
+    )
+    assert not np.array_equal(one.prepared.truth[0], other.prepared.truth[0])
+    for method, predictions in one.predictions.items():
+        for own, same in zip(predictions, other.predictions[method], strict=True):
+            for kind in ("together", "alone"):
+                for labels, equal in zip(getattr(own, kind), getattr(same, kind), strict=True):
+                    assert np.array_equal(labels, equal)
 
 
 def test_several_tasks_give_plain_means_and_each_by_itself(tmp_path):
@@ -149,4 +166,47 @@ def test_the_table_shows_every_figure_of_every_protocol(tmp_path):
     text = text_table(results["protocols"], 2)
     for word in ("egoprocel-pooled", "strict-per-video", "F1@25", "MoF", "Edit"):
         assert word in text
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_learned_methods_stand_beside_the_best_null_baseline():
+    figures = {"random": 10.0, "equal-split": 30.0, "paper": 28.0, "stepreel": 41.5}
+    methods = {
+        name: {"f1": {"mean": f1, "std": 0.0}, "iou": {"mean": 0.0, "std": 0.0}}
+        for name, f1 in figures.items()
+    }
+    first, paper, ours = verdict(methods, "strict", 3).splitlines()
+    assert "equal-split, has 30.0" in first
+    assert paper.split() == ["paper", "28.0", "2.0", "less"]
+    assert ours.split() == ["stepreel", "41.5", "11.5", "more"]
+    assert verdict({"random": methods["random"]}, "strict", 3) == ""
+
+
+def test_a_cache_that_cannot_be_written_is_no_reason_to_skip_a_method(tmp_path):
+    (tmp_path / "cache").write_text("in the way")
+    with pytest.raises(StoreError, match="cache"):
+        run(write_task(tmp_path / "set"), tmp_path)
+
+
+def test_measures_are_kept_and_read_back(tmp_path, monkeypatch):
+    folder = write_task(tmp_path / "set", n=5)
+    extras = Extras(metrics=("phases", "kendall", "key-steps"))
+    first, _, _ = run(folder, tmp_path, extras, methods=NULLS)
+    for name in extras.metrics:
+        monkeypatch.setitem(TASK_METRICS, name, None)  # nothing to work it out with
+    again, _, _ = run(folder, tmp_path, extras, methods=NULLS)
+    assert again["task_metrics"] == first["task_metrics"]
+    with pytest.raises(TypeError):  # other labels are other data
+        run(write_task(tmp_path / "other" / "set", n=5, shuffle=True), tmp_path, extras)
+
+
+def test_predictions_of_an_earlier_evaluation_do_not_stay(tmp_path):
+    for name in ("Tea", "coffee"):
+        write_task(tmp_path / "sets" / name)
+    results, outcomes, _ = run(tmp_path / "sets", tmp_path, methods=NULLS)
+    write_benchmark(tmp_path / "out", results, outcomes)
+    (tmp_path / "out" / "predictions" / "mine.npz").write_bytes(b"kept")
+    results, outcomes, _ = run(tmp_path / "sets" / "Tea", tmp_path, methods=NULLS)
+    write_benchmark(tmp_path / "out", results, outcomes)
+    there = sorted(path.name for path in (tmp_path / "out" / "predictions").iterdir())
+    assert there == ["Tea.npz", "mine.npz"]

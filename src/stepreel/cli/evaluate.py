@@ -17,6 +17,7 @@ from stepreel.cli.options import (
     named_overrides,
     open_store,
 )
+from stepreel.cli.problems import problems_of_data, tell_left_out
 from stepreel.cli.terminal import (
     SOME_FAILED,
     clear_errors,
@@ -98,8 +99,7 @@ def evaluate(
     50salads, gtea, jigsaws. Labels are used for scoring alone. The same
     command goes on where an interrupted one stopped.
     """
-    with clear_errors():
-        from stepreel.datasets.annotation import Problems
+    with clear_errors(), problems_of_data(lenient=lenient) as problems:
         from stepreel.datasets.benchmark import Request
         from stepreel.folders import check_writable
 
@@ -109,7 +109,6 @@ def evaluate(
         extras = _extras(task_metrics or [], sweep_clusters, sweep_cues, sweep_recordings)
         kind = _kind(dataset)
         _check_options(dataset, cues, truth)
-        problems = Problems(lenient=lenient)
         request = Request(root, problems, task, _names(cues), fps, truth)
         tasks = _read(kind, request)
         check_writable(output)
@@ -233,8 +232,11 @@ def _kind(name: str) -> DatasetFormat:
 def _read(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
     """Read the dataset; if it is not there, say where to get it and how it must lie."""
     from stepreel.datasets.benchmark import NotThereError
+    from stepreel.errors import DatasetError
 
     try:
+        if request.root.is_file():
+            raise NotThereError(f"{request.root}: is a file; expected the dataset's folder")
         if not request.root.is_dir():
             raise NotThereError(f"{request.root}: there is no such folder")
         tasks = kind.read(request)
@@ -243,25 +245,26 @@ def _read(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
             f"{problem}\n{kind.title}: get it from {kind.source}\nexpected layout:\n{kind.layout}"
         ) from None
     if not tasks or not any(task.recordings for task in tasks):
-        raise refuse(f"{request.root}: holds no labelled recording that can be used")
+        raise DatasetError(f"{request.root}: holds no labelled recording that can be used")
     return tasks
 
 
 def _report(results: dict[str, object], plan: Plan, output: Path, problems: Problems) -> None:
-    from stepreel.evaluation.tables import extra_tables, text_table
+    from stepreel.evaluation.tables import extra_tables, folded, text_table, verdict
 
-    for note in problems.notes:
+    for note in folded(problems.notes):
         warn(f"stepreel: note: {note}")
-    for reason in problems.skipped:
-        warn(f"stepreel: left out: {reason}")
+    tell_left_out(problems)
     skipped = results["skipped"]
     assert isinstance(skipped, dict)
     protocols = results["protocols"]
     assert isinstance(protocols, dict)
-    say(f"K = {plan.n_clusters}, {counted(len(plan.seeds), 'seed')}\n")
     say(text_table(protocols, len(plan.seeds)))
     for text in extra_tables(results, len(plan.seeds)):
         say(text)
+    say(_what_was_scored(results, plan))
+    if told := verdict(protocols["strict"], "strict", len(plan.seeds)):
+        say(told)
     for method, reason in skipped.items():
         say(f"{method}: not run: {reason}")
     if any(method in protocols["strict"] for method in ("paper", "stepreel")):
@@ -270,3 +273,15 @@ def _report(results: dict[str, object], plan: Plan, output: Path, problems: Prob
     if problems.skipped:
         warn(f"stepreel: left out because of --lenient: {counted(len(problems.skipped), 'thing')}")
         raise typer.Exit(SOME_FAILED)
+
+
+def _what_was_scored(results: dict[str, object], plan: Plan) -> str:
+    dataset = results["dataset"]
+    assert isinstance(dataset, dict)
+    tasks = dataset["tasks"]
+    n_recordings = sum(len(task["recordings"]) for task in tasks.values())
+    name = next(iter(tasks)) if len(tasks) == 1 else f"{dataset['root']}, {len(tasks)} tasks"
+    return (
+        f"{name}: {counted(n_recordings, 'recording')} scored, K = {plan.n_clusters}, "
+        f"{counted(len(plan.seeds), 'seed')}"
+    )

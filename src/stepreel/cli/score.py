@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stepreel.cli.terminal import SOME_FAILED, clear_errors, counted, refuse, say, warn
+from stepreel.cli.problems import problems_of_data, tell_left_out
+from stepreel.cli.terminal import SOME_FAILED, clear_errors, counted, refuse, say
 
 if TYPE_CHECKING:
     from stepreel.evaluation.compare import Outcome
@@ -51,15 +52,13 @@ def score(
     `stepreel run` or `stepreel embed` wrote, or labels of your own; -1 means
     no step here. Null baselines of the same K stand beside every score.
     """
-    with clear_errors():
-        from stepreel.datasets.annotation import Problems
+    with clear_errors(), problems_of_data(lenient=lenient) as problems:
         from stepreel.evaluation.given import read_given
         from stepreel.evaluation.judge import judge
         from stepreel.evaluation.localization import PROTOCOLS
 
         if protocol != "all" and protocol not in PROTOCOLS:
             raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
-        problems = Problems(lenient=lenient)
         found = read_given(prediction, problems, fps=fps)
         results, outcome = judge(
             truth,
@@ -72,8 +71,7 @@ def score(
         )
         names = list(PROTOCOLS) if protocol == "all" else [protocol]
         _report(results, outcome, names, output)
-        for reason in problems.skipped:
-            warn(f"stepreel: left out: {reason}")
+        tell_left_out(problems)
         if problems.skipped:
             raise typer.Exit(SOME_FAILED)
 
@@ -82,14 +80,17 @@ def _report(
     results: dict[str, Any], outcome: Outcome, protocols: Sequence[str], output: Path | None
 ) -> None:
     from stepreel.evaluation.benchmark import write_benchmark
-    from stepreel.evaluation.tables import text_table
+    from stepreel.evaluation.tables import text_table, verdict
     from stepreel.folders import check_writable
 
     if output is not None:
         check_writable(output)
         write_benchmark(output, results, [outcome])
     shown = {name: results["protocols"][name] for name in protocols}
-    say(f"{counted(len(outcome.prepared.names), 'recording')}, K = {outcome.n_clusters}\n")
-    say(text_table(shown, len(results["settings"]["seeds"])))
+    n_seeds = len(results["settings"]["seeds"])
+    say(text_table(shown, n_seeds))
+    say(f"{counted(len(outcome.prepared.names), 'recording')} scored, K = {outcome.n_clusters}")
+    for name in protocols if len(protocols) == 1 else ["strict"]:
+        say(verdict(shown[name], name, n_seeds))
     if output is not None:
         say(f"results: {output / 'results.json'}, {output / 'report.html'}")

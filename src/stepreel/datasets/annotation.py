@@ -174,11 +174,11 @@ def split_number(label: str) -> tuple[int | None, str]:
     return int(match[1]), match[2] or match[1]
 
 
-def number_by_name(labels: Iterable[str]) -> StepList:
+def number_by_name(labels: Iterable[str], *, numbers_decide: bool = False) -> StepList:
     """Return steps under their own numbers if all have one, each a different one.
 
     Otherwise they are numbered in the order of their names: the order of files does not matter,
-    and "2 eggs" and "2 pans" stay two steps.
+    and "2 eggs" and "2 pans" stay two steps, unless `numbers_decide`.
 
     >>> number_by_name(["sew", "SIL", "cut"]).names, number_by_name(["7 sew", "3"]).names
     ({1: 'cut', 2: 'sew'}, {3: '3', 7: 'sew'})
@@ -186,8 +186,10 @@ def number_by_name(labels: Iterable[str]) -> StepList:
     steps = sorted({label for label in labels if not is_background(label)}, key=_natural)
     numbers = [split_number(label)[0] for label in steps]
     known = [number for number in numbers if number]
-    if len(set(known)) == len(steps):
-        named = {number: split_number(label)[1] for number, label in zip(known, steps, strict=True)}
+    if len(known if numbers_decide else set(known)) == len(steps):
+        named: dict[int, str] = {}
+        for number, label in zip(known, steps, strict=True):
+            named.setdefault(number, split_number(label)[1])
         return StepList.of(dict(zip(steps, known, strict=True)), dict(sorted(named.items())))
     return StepList.of({label: place for place, label in enumerate(steps, start=1)})
 

@@ -53,6 +53,7 @@ FORMATS: dict[str, FormatReader] = {
 }
 PER_MOMENT = {"frames": read_frames, "npz": read_moments}  # formats with a label per moment
 WHOLE_FRAMES = frozenset({"egoprocel"})  # a frame shows a step that any part of it shows
+NUMBERED = frozenset({"egoprocel"})  # a step's number says which it is, however it is spelled
 LOOKS = (
     "`start_s,end_s,N step name` (egoprocel), `step,start_s,end_s` (crosstask), "
     "`first_frame last_frame step` (jigsaws), one label per frame and line (frames)"

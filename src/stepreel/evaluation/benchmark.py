@@ -7,6 +7,7 @@ on from there when it is started again.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from stepreel.evaluation.results import Json, build_results, to_text
 from stepreel.evaluation.sweeps import sweep_clusters, sweep_cues, sweep_recordings
 from stepreel.evaluation.task_metrics import NEEDS_TWO, measure
 from stepreel.files import explained, write_bytes, write_text
-from stepreel.folders import safe_name
+from stepreel.folders import free_name
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _prepare_all(
             continue
         prepared.append(one)
     if not prepared:
-        raise DatasetError(problems.skipped[-1])
+        raise DatasetError("nothing of the dataset can be used")
     return prepared
 
 
@@ -139,25 +140,34 @@ def _check_extras(
 
 
 def write_benchmark(folder: Path, results: Json, outcomes: Sequence[Outcome]) -> None:
-    """Write results.json, report.html, and every prediction as predictions/<task>.npz."""
+    """Write results.json, report.html, and every prediction as predictions/<task>.npz.
+
+    Predictions of tasks that only an earlier evaluation into the folder was of are removed.
+    """
     page = render_evaluation(results, [draw(outcome) for outcome in outcomes])
+    names = _file_names([outcome.prepared.task.name for outcome in outcomes])
     with explained(folder):
-        for name, outcome in _named(outcomes).items():
-            write_bytes(folder / "predictions" / f"{name}.npz", _predictions(outcome))
+        stale = set(_file_names(_tasks_before(folder))) - set(names)
+        for name, outcome in zip(names, outcomes, strict=True):
+            write_bytes(folder / "predictions" / name, _predictions(outcome))
         write_text(folder / "report.html", page)
         write_text(folder / "results.json", to_text(results))
+        for name in stale:
+            (folder / "predictions" / name).unlink(missing_ok=True)
 
 
-def _named(outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
-    """Name every task by a file name of its own."""
-    named: dict[str, Outcome] = {}
-    for outcome in outcomes:
-        name = base = safe_name(outcome.prepared.task.name)
-        number = 2
-        while name in named:
-            name, number = f"{base}-{number}", number + 1
-        named[name] = outcome
-    return named
+def _file_names(tasks: Sequence[str]) -> list[str]:
+    taken: set[str] = set()
+    return [f"{free_name(task, taken)}.npz" for task in tasks]
+
+
+def _tasks_before(folder: Path) -> list[str]:
+    """Return the tasks of the evaluation that was written to the folder last."""
+    try:
+        before = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        return [str(task) for task in before["dataset"]["tasks"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def _predictions(outcome: Outcome) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 
 import numpy as np
 
-from stepreel.errors import DatasetError, StepreelError
+from stepreel.errors import DatasetError, StepreelError, StoreError
 from stepreel.evaluation.baselines import BASELINES
 from stepreel.evaluation.localization import PROTOCOLS
 from stepreel.evaluation.methods import (
@@ -52,6 +52,8 @@ def compare(
     for method in plan.methods:
         try:
             predictions = _predict_all(method, prepared, plan, workplace, train_on)
+        except StoreError:
+            raise  # a full disk is no property of a method
         except StepreelError as problem:
             outcome.skipped[method] = str(problem)
             continue

@@ -11,7 +11,7 @@ import numpy as np
 
 from stepreel.datasets.annotation import Problems, number_by_name
 from stepreel.datasets.benchmark import LabelledTask
-from stepreel.datasets.formats import find_truth
+from stepreel.datasets.formats import NUMBERED, find_truth
 from stepreel.errors import DatasetError
 from stepreel.evaluation.compare import Outcome, compare, enter
 from stepreel.evaluation.given import Given, as_clusters
@@ -102,7 +102,10 @@ def read_truth(
             problems.report(str(problem))
     if not files:
         raise DatasetError(f"{folder}: holds no file of true steps")
-    steps = number_by_name(label for file in files.values() for label in file.labels)
+    steps = number_by_name(
+        (label for file in files.values() for label in file.labels),
+        numbers_decide=all(file.kind in NUMBERED for file in files.values()),
+    )
     truths = {}
     for name, file in files.items():
         other = found[name].labelled if name in found else None

@@ -18,11 +18,10 @@ from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.evaluation.methods import Workplace, moment_seconds
 from stepreel.evaluation.plan import Plan
+from stepreel.evaluation.same_moments import MOST_MOMENTS
 from stepreel.feature_files import FeatureRecording, check_alike
 from stepreel.pipeline import watch_recordings
 from stepreel.types import FeatureTrack, Labels, Seconds, TrackedRecording
-
-MOST_MOMENTS = 20_000_000  # of one recording: weeks, at any rate in use
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def prepare_task(
     known = [one for one in task.recordings if one.features or one.video]
     if not known:
         why = "the dataset's folder holds no videos and no features of this task"
-        return _blind(task, plan.rate or labels_rate, why)
+        return _blind(task, plan.rate or labels_rate, why, problems)
     for one in task.recordings:
         if one not in known:
             problems.report(f"{one.name}: has labels, but neither a video nor features")
@@ -121,24 +120,28 @@ def _are_one_length(
     return True
 
 
-def _blind(task: LabelledTask, rate: float, why: str) -> PreparedTask:
-    times: list[Seconds] = []
+def _blind(task: LabelledTask, rate: float, why: str, problems: Problems) -> PreparedTask:
+    """Keep the recordings of which it is known how long they last."""
+    kept: list[tuple[LabelledRecording, Seconds]] = []
     for one in task.recordings:
         seconds = one.annotation.duration_seconds
         if seconds is None:
-            raise DatasetError(
+            problems.report(
                 f"{one.name}: nothing says how long it lasts; a video, features or a list of "
                 "durations is needed"
             )
-        if seconds * rate > MOST_MOMENTS:
-            raise DatasetError(
+        elif seconds * rate > MOST_MOMENTS:
+            problems.report(
                 f"{one.name}: is said to last {seconds:g} s, which cannot be; "
                 f"at most {MOST_MOMENTS / rate:g} s are scored"
             )
-        times.append(np.arange(max(1, int(seconds * rate + ROUNDING))) / rate)
-    truth = [one.annotation.labels_at(t) for one, t in zip(task.recordings, times, strict=True)]
-    names, splits = [one.name for one in task.recordings], [one.split for one in task.recordings]
-    return PreparedTask(task, names, splits, times, truth, None, why)
+        else:
+            kept.append((one, np.arange(max(1, int(seconds * rate + ROUNDING))) / rate))
+    if not kept:
+        raise DatasetError(f"{task.name}: no recording of it can be used")
+    truth = [one.annotation.labels_at(times) for one, times in kept]
+    names, splits = [one.name for one, _ in kept], [one.split for one, _ in kept]
+    return PreparedTask(task, names, splits, [times for _, times in kept], truth, None, why)
 
 
 def _read(one: LabelledRecording, problems: Problems, rate: float | None) -> list[FeatureRecording]:
@@ -158,9 +161,9 @@ def _read(one: LabelledRecording, problems: Problems, rate: float | None) -> lis
         rows = np.flatnonzero(~track.valid)
         if len(rows) and cue not in recording.marked:
             problems.report(
-                f"{one.name}: {cue} has NaN or infinity in {len(rows)} of {len(track)} rows, first "
-                f"in row {rows[0] + 1} ({track.times[rows[0]]:.2f} s); a `{cue}_valid` "
-                "array would say that this is meant"
+                f"{one.name}: {len(rows)} of {len(track)} rows of {cue} with NaN or infinity, the "
+                f"first of them row {rows[0] + 1} ({track.times[rows[0]]:.2f} s); a `{cue}_valid` "
+                "array in a .npz file would say that this is meant"
             )
     return [recording if rate is None else thinned(recording, rate)]
 

@@ -22,6 +22,7 @@ from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.scores import FIGURES, STEP_FIGURES, Scores
 from stepreel.feature_files import FeatureRecording
+from stepreel.types import readable
 from stepreel.version import __version__
 
 Json = dict[str, Any]
@@ -98,7 +99,7 @@ def name_of_step(prepared: PreparedTask, step: int) -> str:
     """Return what a step is called."""
     if step == 0:
         return "background"
-    return prepared.task.step_names.get(step, str(step))
+    return readable(prepared.task.step_names.get(step, str(step)))
 
 
 def data_fingerprint(prepared: Sequence[PreparedTask]) -> str:

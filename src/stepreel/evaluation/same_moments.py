@@ -15,6 +15,7 @@ from stepreel.datasets.annotation import PAST_THE_END_SECONDS, ROUNDING
 from stepreel.errors import DatasetError
 from stepreel.types import Labels, Seconds
 
+MOST_MOMENTS = 20_000_000  # of one recording: weeks, at any rate in use
 USUAL_RATE = 10.0  # moments per second at which spans are compared with spans
 SAME_RATE = 2e-4  # by which the mean steps of two equal clocks may differ
 A_GAP = 1.5  # a step this many times the usual one leaves something out
@@ -87,8 +88,13 @@ def moments_in_common(truth: Labelled, found: Labelled, rate: float | None = Non
 
 def _grid(begin: float, end: float, rate: float) -> Seconds:
     """Return the moments that begin before the end."""
-    n = max(1, int(np.ceil((end - begin) * rate - ROUNDING)))
-    return begin + np.arange(n) / rate
+    n = np.ceil((end - begin) * rate - ROUNDING)
+    if n > MOST_MOMENTS:
+        raise DatasetError(
+            f"is said to last {end - begin:g} s, which cannot be; at most "
+            f"{MOST_MOMENTS / rate:g} s are scored"
+        )
+    return begin + np.arange(max(1, int(n))) / rate
 
 
 def _must_agree(truth: Moments, found: Moments) -> None:

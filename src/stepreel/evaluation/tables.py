@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stepreel.evaluation.localization import PROTOCOLS
+from stepreel.evaluation.methods import NULL_METHODS
 from stepreel.evaluation.scores import FIGURES
 
-TOGETHER = [name for name, one in PROTOCOLS.items() if not one.each_recording]
-ALONE = [name for name, one in PROTOCOLS.items() if one.each_recording]
+TERMINAL = 80  # columns
+_STRICT_FIRST = sorted(PROTOCOLS.values(), key=lambda one: not one.strict)
+TOGETHER = [one.name for one in _STRICT_FIRST if not one.each_recording]
+ALONE = [one.name for one in _STRICT_FIRST if one.each_recording]
 SHORT = {
     "f1": "F1",
     "precision": "P",
@@ -47,12 +51,18 @@ def digits_for(means: Sequence[object]) -> int:
 
 
 def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
-    """Write F1 and IoU under every protocol, then all figures under each."""
-    blocks = [
-        ("all recordings of a task clustered together", TOGETHER),
-        ("every recording clustered by itself", ALONE),
-    ]
+    """Write all figures under each protocol, then F1 and IoU under all: what comes last is seen."""
     lines: list[str] = []
+    for name, methods in protocols.items():
+        lines += [f"{name}, in percent", _row("", [SHORT[f] for f in FIGURES], width=6)]
+        for method, figures in methods.items():
+            means = [f"{figures[figure]['mean']:.1f}" for figure in FIGURES]
+            lines.append(_row(method, means, width=6))
+        lines.append("")
+    blocks = [
+        ("every recording clustered by itself", ALONE),
+        ("all recordings of a task clustered together", TOGETHER),
+    ]
     for title, all_names in blocks:
         names = [name for name in all_names if name in protocols]
         if not names:
@@ -63,17 +73,51 @@ def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
             lines.append(_row(method, cells))
         lines += _ceilings(protocols, names)
         lines.append("")
-    for name, methods in protocols.items():
-        lines += [f"{name}, in percent", _row("", [SHORT[f] for f in FIGURES], width=8)]
-        for method, figures in methods.items():
-            means = [f"{figures[figure]['mean']:.1f}" for figure in FIGURES]
-            lines.append(_row(method, means, width=8))
-        lines.append("")
     return "\n".join(lines)
 
 
-def _row(name: str, cells: Sequence[str], width: int = 24, names: int = 20) -> str:
+def verdict(methods: Mapping[str, Any], protocol: str, n_seeds: int) -> str:
+    """Say what was gained over the best null baseline; empty if there is nothing to compare."""
+    nulls = {name: own for name, own in methods.items() if name in NULL_METHODS}
+    others = [name for name in methods if name not in nulls]
+    if not nulls or not others:
+        return ""
+    best = max(nulls, key=lambda name: nulls[name]["f1"]["mean"])
+    lines = [f"{protocol} F1; the best null baseline, {best}, has {_f1(nulls[best], n_seeds)}"]
+    for name in others:
+        gain = methods[name]["f1"]["mean"] - nulls[best]["f1"]["mean"]
+        than = "more" if gain >= 0 else "less"
+        lines.append(_row(name, [_f1(methods[name], n_seeds), f"{abs(gain):.1f} {than}"], 12))
+    return "\n".join(lines)
+
+
+def folded(notes: Sequence[str]) -> list[str]:
+    """Say what is the same of several recordings ("NAME: what it is") once.
+
+    >>> folded(["a: is short", "b: is short", "c: is long"])
+    ['2 recordings (a, b): is short', 'c: is long']
+    """
+    of: dict[str, list[str]] = {}
+    for note in notes:
+        name, colon, what = note.partition(": ")
+        of.setdefault(what if colon else note, []).append(name if colon else "")
+    return [
+        ": ".join(filter(None, [names[0], what]))
+        if len(names) == 1
+        else f"{len(names)} recordings ({textwrap.shorten(', '.join(names), 60)}): {what}"
+        for what, names in of.items()
+    ]
+
+
+def _row(name: str, cells: Sequence[str], width: int = 18, names: int = 20) -> str:
     return f"  {name:<{names}}" + "".join(f"{text:>{width}}" for text in cells)
+
+
+def _fitting(items: Sequence[str], width: int, names: int) -> Iterator[Sequence[str]]:
+    """Part items so that a row of them is no wider than a terminal."""
+    n = max(1, (TERMINAL - 2 - names) // width)
+    for start in range(0, len(items), n):
+        yield items[start : start + n]
 
 
 def _ceilings(protocols: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -103,15 +147,14 @@ def extra_tables(results: Mapping[str, Any], n_seeds: int) -> list[str]:
 
 
 def _across(what: str, points: Mapping[str, Any], n_seeds: int) -> list[str]:
-    """Write points down, methods across, F1 alone: IoU would make it too wide for a terminal."""
+    """Write points down, methods across, F1 alone: IoU would leave no room."""
     texts = []
     for protocol in ("egoprocel", "strict"):
         there = [point["protocols"][protocol] for point in points.values()]
         methods = list(dict.fromkeys(method for own in there for method in own))
         names = max(20, *(len(point) + 1 for point in points))
         lines = [f"{what}, protocol {protocol}: F1 in percent"]
-        for start in range(0, len(methods), 4):
-            shown = methods[start : start + 4]
+        for shown in _fitting(methods, 19, names):
             lines.append(_row("", shown, 19, names))
             for point, found in points.items():
                 figures = [found["protocols"][protocol].get(method) for method in shown]
@@ -127,12 +170,14 @@ def _f1(figures: Mapping[str, Any] | None, n_seeds: int) -> str:
 def _metric(what: str, found: Mapping[str, Any]) -> str:
     methods = found["methods"]
     figures_of = list(next(iter(methods.values())))
-    width = max(len(name) for name in figures_of) + 1
-    lines = [f"{what}: {found['note']}", _row("", list(methods), 15, width)]
-    for name in figures_of:
-        digits = digits_for([own[name]["mean"] for own in methods.values()])
-        row = [_value(figures[name], digits) for figures in methods.values()]
-        lines.append(_row(name, row, 15, width))
+    names = max(len(name) for name in figures_of) + 1
+    lines = textwrap.wrap(f"{what}: {found['note']}", TERMINAL)
+    for shown in _fitting(list(methods), 15, names):
+        lines.append(_row("", shown, 15, names))
+        for name in figures_of:
+            digits = digits_for([own[name]["mean"] for own in methods.values()])
+            row = [_value(methods[method][name], digits) for method in shown]
+            lines.append(_row(name, row, 15, names))
     return "\n".join(lines) + "\n"
 
 

@@ -21,15 +21,19 @@ from stepreel.evaluation.ordering import score_order
 from stepreel.evaluation.phases import SHARES, Fold, Guesses, classify, labelled_share, make_folds
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.results import Json, spread
+from stepreel.evaluation.results import Json, data_fingerprint, spread
 from stepreel.evaluation.summary import KERNEL, quality
 from stepreel.keysteps import find_steps
+from stepreel.learning import METHOD_VERSION
+from stepreel.store import Entry, read_facts, write_facts
 from stepreel.task import group_moments
 from stepreel.types import Clustering, Floats, Labels
 
 Figures = dict[str, dict[str, float]]
 """method → name of the figure → value, of one task and one seed"""
 
+MEASURE_VERSION = 1  # raise it when the same data and settings would give other figures
+WITHOUT_SEED = frozenset({"time", "raw"})  # features that no seed changes
 BACKGROUNDS = {"with-background": True, "without-background": False}
 
 
@@ -116,8 +120,13 @@ def measure_order(prepared: PreparedTask, plan: Plan, workplace: Workplace, seed
     train = [n for n, split in enumerate(prepared.splits) if split == "train"]
     test = [n for n, split in enumerate(prepared.splits) if split == "test"]
     scored = test if train and len(test) > 1 else list(range(len(prepared.names)))
+    first = plan.seeds[0]
+    before = {} if seed == first else measure_task("kendall", prepared, plan, workplace, first)
     figures: Figures = {}
     for embedder in embedders(prepared, plan, workplace, seed):
+        if embedder.method in WITHOUT_SEED and before:
+            figures[embedder.method] = before[embedder.method]
+            continue
         features = embedder.features(train if scored is test else None)
         order = score_order([features[n] for n in scored])
         figures[embedder.method] = {
@@ -187,15 +196,53 @@ NOTES = {
 }
 
 
+def measure_task(
+    name: str, prepared: PreparedTask, plan: Plan, workplace: Workplace, seed: int
+) -> Figures:
+    """Return one task's figures for one seed; what was worked out before is read back."""
+    learned = [method for method in LEARNED_METHODS if method in plan.methods]
+    description = {
+        "measure": MEASURE_VERSION,
+        "method": METHOD_VERSION,
+        "data": data_fingerprint([prepared]),
+        "splits": prepared.splits,
+        "n_clusters": plan.n_clusters,
+        "seed": seed,
+        "first_seed": plan.seeds[0],
+        "learned": {
+            method: plan.settings_of(method, prepared.cues, seed=seed).model_dump(mode="json")
+            for method in learned
+        },
+    }
+    entry = Entry(workplace.store.root / "measures", name, description)
+    kept = read_facts(entry)
+    if kept is None:
+        figures = TASK_METRICS[name](prepared, plan, workplace, seed)
+        kept = {
+            method: {figure: None if np.isnan(value) else value for figure, value in values.items()}
+            for method, values in figures.items()
+        }
+        write_facts(entry, kept)
+    return {
+        method: {
+            figure: float("nan") if value is None else value for figure, value in values.items()
+        }
+        for method, values in kept.items()
+    }
+
+
 def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: Workplace) -> Json:
     """Return method → figure → spread over seeds; of several tasks, plain means over them.
 
     Counts are added up.
     """
-    per_seed = [
-        [TASK_METRICS[name](task, plan, workplace, seed) for task in prepared]
-        for seed in plan.seeds
-    ]
+    per_seed: list[list[Figures]] = []
+    for place, seed in enumerate(plan.seeds):
+        per_seed.append([])
+        for number, task in enumerate(prepared):
+            done = place * len(prepared) + number
+            workplace.progress(name, done, len(plan.seeds) * len(prepared))
+            per_seed[-1].append(measure_task(name, task, plan, workplace, seed))
     return {
         "note": NOTES[name],
         "methods": {
