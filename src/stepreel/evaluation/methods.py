@@ -34,9 +34,6 @@ from stepreel.types import (
 
 EVALUATION_VERSION = 1  # raise it when the same recordings and settings would give other labels
 
-NULL_METHODS = (*BASELINES, "raw-kmeans", "time-kmeans")
-LEARNED_METHODS = ("paper", "stepreel")
-METHODS = (*NULL_METHODS, *LEARNED_METHODS)
 SEEDLESS = frozenset({"equal-split", "concatenated-split", "one-cluster"})
 
 
@@ -219,9 +216,9 @@ def _k_means(tracks: Sequence[FeatureTrack], settings: Settings) -> Prediction:
 
 Way = Callable[[Sequence[TrackedRecording], Settings, Workplace, Sequence[int] | None], Prediction]
 
-WAYS: dict[str, Way] = {
-    "raw-kmeans": _raw_k_means,
-    "time-kmeans": _time_k_means,
-    "paper": _paper,
-    "stepreel": _stepreel,
-}
+RAW_WAYS: dict[str, Way] = {"raw-kmeans": _raw_k_means, "time-kmeans": _time_k_means}
+LEARNED_WAYS: dict[str, Way] = {"paper": _paper, "stepreel": _stepreel}
+WAYS = {**RAW_WAYS, **LEARNED_WAYS}
+NULL_METHODS = (*BASELINES, *RAW_WAYS)
+LEARNED_METHODS = tuple(LEARNED_WAYS)
+METHODS = (*NULL_METHODS, *LEARNED_METHODS)

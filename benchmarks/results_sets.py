@@ -1,0 +1,83 @@
+"""The sets that docs/results.md is about, and what to type for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Set:
+    """One dataset: what to call it, what to type, and what is measured beside localization."""
+
+    name: str
+    title: str
+    command: str
+    extra: str = ""
+
+
+SETS = (
+    Set(
+        "suturing",
+        "JIGSAWS Suturing",
+        "npz jigsaws/Suturing --cues left_arm,right_arm --clusters 7 --window-seconds 3",
+        "--rate 5 --sweep-clusters 7,10,12,15 --sweep-cues --sweep-recordings 1,5,20 "
+        "--task-metric kendall --task-metric key-steps",
+    ),
+    Set(
+        "knot-tying",
+        "JIGSAWS Knot_Tying",
+        "npz jigsaws/Knot_Tying --cues left_arm,right_arm --clusters 7 --window-seconds 3",
+    ),
+    Set(
+        "knot-tying-video",
+        "Knot_Tying, videos",
+        "videos jigsaws/Knot_Tying_video --truth jigsaws/Knot_Tying --clusters 7 "
+        "--window-seconds 3",
+    ),
+    Set("bimacs", "Bimacs", "npz bimacs_zed --lenient --clusters 6 --window-seconds 1"),
+    Set("cad120", "CAD-120", "npz cad120 --cues skeleton --clusters 5 --window-seconds 1"),
+    Set(
+        "openpack",
+        "OpenPack",
+        "npz openpack/boxes --clusters 10 --window-seconds 5",
+        "--task-metric kendall --task-metric key-steps",
+    ),
+    Set(
+        "breakfast",
+        "Breakfast coffee",
+        "breakfast breakfast_coffee --clusters 5 --window-seconds 3",
+        "--task-metric phases --task-metric kendall --task-metric key-steps",
+    ),
+)
+BASELINES = "--baselines-only --clusters 7"
+LABELS_ALONE = (
+    Set("egoprocel", "EgoProceL", f"egoprocel egoprocel {BASELINES}"),
+    *(
+        Set(
+            task,
+            f"EgoProceL, {task}",
+            f"egoprocel egoprocel --task {task} {BASELINES}",
+            "--sweep-clusters 7,10,12,15",
+        )
+        for task in ("meccano", "epic-tents")
+    ),
+)
+
+
+def typed(one: Set, *, seeds: int, extra: bool = False) -> list[str]:
+    """Return what a person types after `stepreel evaluate`, with paths inside the data folder."""
+    parts = f"{one.command} --seeds {seeds}".split()
+    return parts + (one.extra.split() if extra else [])
+
+
+def shown(one: Set, *, seeds: int, extra: bool) -> str:
+    """Return the whole command, with DATA for the folder of all sets."""
+    words = in_folder(typed(one, seeds=seeds, extra=extra), "DATA/")
+    return " ".join([*words, "-o", f"results/{one.name}{'-more' if extra else ''}"])
+
+
+def in_folder(arguments: Sequence[str], folder: str) -> list[str]:
+    """Put a folder before those arguments that are paths."""
+    paths = [n for n, _ in enumerate(arguments) if n == 1 or arguments[n - 1] == "--truth"]
+    return [f"{folder}{word}" if n in paths else word for n, word in enumerate(arguments)]
