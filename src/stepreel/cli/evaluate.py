@@ -49,13 +49,18 @@ def evaluate(
         str | None,
         typer.Option(metavar="CUE,CUE", help="Arrays of feature files to use; main one first."),
     ] = None,
-    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, max=1000, help="K.")] = 7,
+    clusters: Annotated[
+        int, typer.Option("--clusters", "-k", min=1, max=1000, help="K: kinds of steps to find.")
+    ] = 7,
     window_seconds: Annotated[
-        float | None, typer.Option(min=1e-3, help="σ of both learned methods.")
+        float | None,
+        typer.Option(min=1e-3, help="σ of learned methods: moments so near are alike."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many, from 0.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=1000, help="Repeat with so many seeds: 0, 1, 2, …")
+    ] = 3,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Compare only these methods.")
+        str | None, typer.Option(metavar="A,B", help="Compare only these methods (listed above).")
     ] = None,
     baselines_only: Annotated[
         bool, typer.Option("--baselines-only", help="Learn nothing: null baselines alone.")
@@ -96,8 +101,11 @@ def evaluate(
     Writes results.json, report.html and predictions/ and prints the table.
     Kinds of datasets: npz (a folder of .npz files), videos (with --truth),
     egoprocel, steps-release, crosstask, procel, ikea, penn, breakfast,
-    50salads, gtea, jigsaws. Labels are used for scoring alone. The same
-    command goes on where an interrupted one stopped.
+    50salads, gtea, jigsaws. Methods: random, equal-split, concatenated-split,
+    one-cluster, raw-kmeans, time-kmeans (null baselines), paper, stepreel
+    (learned). Labels are used for scoring alone. The same command goes on
+    where an interrupted one stopped. To score predictions made elsewhere,
+    under one protocol or all: stepreel score.
     """
     with clear_errors(), problems_of_data(lenient=lenient) as problems:
         from stepreel.datasets.benchmark import Request
@@ -150,6 +158,8 @@ def _plan(
     from stepreel.evaluation.methods import METHODS, NULL_METHODS
     from stepreel.evaluation.plan import PAPER_PRESET, Plan, check_methods
 
+    if methods is not None and not _names(methods):
+        raise refuse(f"--methods {methods}: names none; known: {', '.join(METHODS)}")
     try:
         chosen = check_methods(_names(methods) or METHODS)
     except ValueError as problem:
@@ -158,7 +168,13 @@ def _plan(
         chosen = tuple(method for method in chosen if method in NULL_METHODS)
         if not chosen:
             raise refuse("--baselines-only leaves none of the methods that --methods names")
-    return Plan(chosen, clusters, tuple(range(seeds)), preset or PAPER_PRESET, {}, rate)
+    return Plan(
+        methods=chosen,
+        n_clusters=clusters,
+        seeds=tuple(range(seeds)),
+        preset=preset or PAPER_PRESET,
+        rate=rate,
+    )
 
 
 def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | None) -> Plan:

@@ -51,6 +51,8 @@ def score(
     transcriptions, .npz with labels, or storyboard.json. Predictions: what
     `stepreel run` or `stepreel embed` wrote, or labels of your own; -1 means
     no step here. Null baselines of the same K stand beside every score.
+    Protocols: strict, strict-per-video, egoprocel, egoprocel-pooled,
+    per-video, per-video-pooled.
     """
     with clear_errors(), problems_of_data(lenient=lenient) as problems:
         from stepreel.evaluation.given import read_given
