@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import io
+import os
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
 
+from stepreel.array_files import holds_features
 from stepreel.errors import RecordingError
-from stepreel.feature_files import check_alike, holds_features, read_features
+from stepreel.feature_files import check_alike, read_features
 
 GAZE = np.arange(12, dtype=np.float64).reshape(6, 2)
 HANDS = np.ones((6, 3), np.float32)
@@ -102,8 +106,18 @@ def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
             "holds no valid moment: every row of gaze has NaN",
         ),
         ({"times": TIMES, "gaze": GAZE, "gaze_valid": np.ones(5)}, "gaze_valid has 5 values for 6"),
+        (
+            {"times": TIMES, "gaze": GAZE, "gaze_valid": np.array(["yes"] * 6)},
+            "gaze_valid must say true or false, not <U3",
+        ),
         ({"times": np.array(["a"] * 6), "gaze": GAZE}, "times must be numbers"),
-        ({"times": TIMES, "gaze": GAZE[:, :0]}, "holds no two-dimensional array"),
+        ({"times": TIMES * 1j, "gaze": GAZE}, r"times must be numbers \(seconds\), not complex128"),
+        ({"times": TIMES.astype("M8[s]"), "gaze": GAZE}, "times must be numbers"),
+        (
+            {"times": TIMES, "gaze": GAZE[:, :0]},
+            r"holds no two-dimensional array \(T, D\) of real numbers; "
+            r"it holds times float64 \(6,\), gaze float64 \(6, 0\)",
+        ),
         ({"times": TIMES, "all": GAZE}, "a cue cannot be called 'all'"),
         ({"times": TIMES}, "holds no two-dimensional array"),
         ({"times": TIMES[:0], "gaze": GAZE[:0]}, "holds no moment"),
@@ -131,6 +145,102 @@ def test_nothing_that_could_run_code_is_read(tmp_path):
             read_features(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("array", "shown"),
+    [
+        (np.full((6, 2), "word"), "<U4"),
+        (GAZE * 1j, "complex128"),
+        (GAZE.astype("M8[s]"), r"datetime64\[s\]"),
+        (np.zeros((6, 2), [("x", float)]), r"\[\('x', '<f8'\)\]"),
+    ],
+)
+def test_what_is_no_real_number_is_no_feature(tmp_path, array, shown):
+    np.save(tmp_path / "a.npy", array)
+    message = rf"a\.npy: holds no two-dimensional array .*; it holds features {shown} \(6, 2\)$"
+    with pytest.raises(RecordingError, match=message):
+        read_features(tmp_path / "a.npy", fps=1.0)
+
+
+def header_of(shape):
+    """Return the beginning of a .npy file that says it holds float64 of this shape."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
+    return file.getvalue()
+
+
+def zipped(path, **members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+@pytest.mark.parametrize("shape", [(10**9, 1000), (10**18, 10**18), (2, 3), (-5, 4)])
+def test_a_header_that_says_more_than_there_is_fills_no_memory(tmp_path, shape):
+    content = header_of(shape) + bytes(47)
+    (tmp_path / "a.npy").write_bytes(content)
+    zipped(tmp_path / "a.npz", gaze=content)
+    size = np.prod([int(n) for n in shape], dtype=object) * 8
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(
+            RecordingError, match=rf"{name}: .* is {size:,} bytes, but there are 47"
+        ):
+            read_features(tmp_path / name, fps=1.0)
+
+
+def test_arrays_larger_than_the_memory_are_not_read(tmp_path, monkeypatch):
+    import h5py
+
+    np.save(tmp_path / "a.npy", GAZE)
+    np.savez_compressed(tmp_path / "a.npz", gaze=GAZE, times=TIMES)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("gaze", (10**9, 10**6), "f4", chunks=(1, 1))
+    with pytest.raises(RecordingError, match=r"a\.h5: .* holds 4,000,000,000,000,000 bytes"):
+        read_features(tmp_path / "a.h5", fps=1.0)
+    monkeypatch.setattr(os, "sysconf", lambda name: 8, raising=False)
+    for name, size in (("a.npy", 96), ("a.npz", 144)):
+        with pytest.raises(RecordingError, match=rf"{name}: .* holds {size} bytes .* is 64 bytes"):
+            read_features(tmp_path / name, fps=1.0)
+
+
+def test_a_lack_of_memory_names_the_file(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    np.save(tmp_path / "a.npy", GAZE)
+    monkeypatch.setattr(np, "load", fail)
+    with pytest.raises(
+        RecordingError, match=r"a\.npy: needs more memory than there is \(Unable to"
+    ):
+        read_features(tmp_path / "a.npy", fps=1.0)
+
+
+def test_what_is_wrong_with_an_archive_is_said_in_our_own_words(tmp_path):
+    path = tmp_path / "a.npz"
+    zipped(path, gaze=b"hello")
+    with pytest.raises(RecordingError, match=r"\(`gaze\.npy` in it is no array: it is something"):
+        read_features(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("gaze", "gaze.npy"):
+            archive.writestr(name, header_of((0, 2)))
+    with pytest.raises(RecordingError, match=r"\(`gaze` is in it twice\)"):
+        read_features(path)
+    np.savez(path, gaze=GAZE, times=TIMES)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(RecordingError, match=r"cannot be read as \.npz \(it is cut short\)"):
+        read_features(path)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5"])
+def test_a_folder_or_a_file_that_may_not_be_read_is_not_taken_for_a_pickle(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(RecordingError, match=rf"{name}: cannot be read") as caught:
+        read_features(tmp_path / name, fps=1.0)
+    assert "pickle" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.safetensors", "a.h5"])
 def test_damaged_and_missing_files_are_named(tmp_path, name):
     with pytest.raises(RecordingError, match=f"{name}: does not exist"):
@@ -138,6 +248,13 @@ def test_damaged_and_missing_files_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"\x93NUMPY but no more, PK\x03\x04")
     with pytest.raises(RecordingError, match=f"{name}: cannot be read"):
         read_features(tmp_path / name, fps=1.0)
+
+
+def test_a_file_of_times_must_hold_an_array(tmp_path):
+    np.save(tmp_path / "a.npy", GAZE)
+    zipped(tmp_path / "t.npz")
+    with pytest.raises(RecordingError, match=r"t\.npz: holds no array; expected `times`"):
+        read_features(tmp_path / "a.npy", times=tmp_path / "t.npz")
 
 
 def test_recordings_of_a_task_need_the_same_cues_and_widths(tmp_path):

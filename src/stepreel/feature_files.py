@@ -8,16 +8,22 @@ called `features`. Nothing that could run code is read: pickles are refused.
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.array_files import (
+    READERS,
+    REAL_NUMBERS,
+    ArrayHeader,
+    Arrays,
+    memory_suffices,
+    read_arrays,
+)
 from stepreel.errors import RecordingError
 from stepreel.types import (
     FeatureTrack,
@@ -28,10 +34,7 @@ from stepreel.types import (
     readable,
 )
 
-Arrays = dict[str, NDArray[Any]]
-PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 TIMES = "times"
-LONE_CUE = "features"
 # All that is known of how such features were made; raise the number if a file is read differently.
 FROM_FILE = {"from": "file", "reading": 2}
 
@@ -65,7 +68,14 @@ def read_features(
 
     Times come from `times`, else from `fps`, else from the file's own `times`.
     """
-    arrays = _read(path)
+    with memory_suffices(path):
+        return _recording(path, cues, fps, times)
+
+
+def _recording(
+    path: Path, cues: Sequence[str], fps: float | None, times: Path | None
+) -> FeatureRecording:
+    arrays = read_arrays(path)
     chosen = _choose(path, arrays, cues)
     seconds = _clock(path, arrays, len(arrays[chosen[0]]), fps, times)
     clock = seconds - seconds[0]
@@ -112,86 +122,13 @@ def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:
         )
 
 
-def holds_features(path: Path) -> bool:
-    """Tell by its name whether a file holds features."""
-    return path.suffix.lower() in READERS
-
-
-def _read(path: Path) -> Arrays:
-    suffix = path.suffix.lower()
-    if suffix not in READERS:
-        advice = "; pickles can run code and are never read" if suffix in PICKLES else ""
-        raise RecordingError(
-            f"{readable(path.name)}: features are read from {', '.join(READERS)}, "
-            f"not {suffix or 'a file without such an ending'}{advice}"
-        )
-    try:
-        return READERS[suffix](path)
-    except FileNotFoundError:
-        raise RecordingError(f"{readable(path.name)}: does not exist") from None
-    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
-        pickled = "allow_pickle" in str(problem)
-        why = "it holds pickled objects, which can run code and are refused" if pickled else problem
-        raise RecordingError(
-            f"{readable(path.name)}: cannot be read as {suffix} ({why})"
-        ) from problem
-
-
-def _read_npy(path: Path) -> Arrays:
-    with path.open("rb") as file:
-        if file.read(6) != b"\x93NUMPY":
-            raise ValueError("it is something else; pickles, which can run code, are refused")
-    return {LONE_CUE: np.load(path, allow_pickle=False)}
-
-
-def _read_npz(path: Path) -> Arrays:
-    if path.exists() and not is_zipfile(path):
-        raise ValueError("it is something else; pickles, which can run code, are refused")
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
-
-
-def _read_safetensors(path: Path) -> Arrays:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        arrays: Arrays = load_file(path)
-    except SafetensorError as problem:
-        raise ValueError(str(problem)) from problem
-    return arrays
-
-
-def _read_h5(path: Path) -> Arrays:
-    import h5py
-
-    arrays: Arrays = {}
-
-    def take(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiub":
-            arrays[name] = item[()]
-
-    with h5py.File(path, "r") as file:
-        file.visititems(take)
-    return arrays
-
-
-READERS: Mapping[str, Callable[[Path], Arrays]] = {
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    ".safetensors": _read_safetensors,
-    ".h5": _read_h5,
-    ".hdf5": _read_h5,
-}
-
-
 def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
     known = [
         name
         for name, x in arrays.items()
         if x.ndim == 2
         and x.shape[1] > 0
-        and x.dtype.kind in "fiub"
+        and x.dtype.kind in REAL_NUMBERS
         and not name.endswith("_valid")
         and name.rpartition("/")[2] != TIMES
     ]
@@ -201,8 +138,10 @@ def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
             f"(T, D) arrays in it: {', '.join(known) or 'none'}"
         )
     if not known:
+        there = [f"{name} {ArrayHeader(x.shape, x.dtype)}" for name, x in arrays.items()]
         raise RecordingError(
-            f"{readable(path.name)}: holds no two-dimensional array (T, D) of features"
+            f"{readable(path.name)}: holds no two-dimensional array (T, D) of real numbers; "
+            f"it holds {', '.join(there[:5]) or 'nothing'}"
         )
     chosen = list(dict.fromkeys(cues)) or known
     for cue in chosen:
@@ -223,12 +162,14 @@ def _clock(path: Path, arrays: Arrays, n: int, fps: float | None, times: Path | 
         clock = np.arange(n) / fps
     if clock is None:
         raise RecordingError(
-            f"{readable(path.name)}: has no `times`; give --times FILE or --fps NUMBER"
+            f"{readable(path.name)}: has no `times`; give --times FILE or --fps NUMBER, "
+            "whichever the command takes"
         )
-    try:
-        seconds = np.asarray(clock, np.float64).ravel()
-    except ValueError:
-        raise RecordingError(f"{readable(path.name)}: times must be numbers (seconds)") from None
+    if clock.dtype.kind not in REAL_NUMBERS:
+        raise RecordingError(
+            f"{readable(path.name)}: times must be numbers (seconds), not {clock.dtype}"
+        )
+    seconds = clock.astype(np.float64).ravel()
     if len(seconds) == 0:
         raise RecordingError(f"{readable(path.name)}: holds no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
@@ -252,7 +193,9 @@ def _times_of(path: Path, times: Path) -> NDArray[Any]:
                 f"{readable(path.name)}: no times for it in {times} ({path.stem}.npy, …)"
             )
         times = there[0]
-    arrays = _read(times)
+    arrays = read_arrays(times)
+    if not arrays:
+        raise RecordingError(f"{readable(times.name)}: holds no array; expected `{TIMES}`")
     return arrays[TIMES] if TIMES in arrays else next(iter(arrays.values()))
 
 
@@ -274,6 +217,10 @@ def _track(
         if valid.size != len(values):
             raise RecordingError(
                 f"{readable(path.name)}: {cue}_valid has {valid.size} values for {len(values)} rows"
+            )
+        if valid.dtype.kind not in REAL_NUMBERS:
+            raise RecordingError(
+                f"{readable(path.name)}: {cue}_valid must say true or false, not {valid.dtype}"
             )
         known &= np.asarray(valid, bool).ravel()
     return FeatureTrack(readable(path.stem), cue, times, np.where(known[:, None], values, 0), known)

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stepreel.array_files import holds_features
 from stepreel.assemble import assemble_storyboard
 from stepreel.config import Settings
 from stepreel.cues import make_cues
 from stepreel.errors import ModelError, OutputError, RecordingError, StoreError
 from stepreel.extract import Extraction, extract_tracks
-from stepreel.feature_files import holds_features
 from stepreel.folders import name_folders
 from stepreel.keysteps import find_steps
 from stepreel.learning import learning_notes, recall_training

@@ -57,6 +57,9 @@ def test_a_whole_frame_shows_a_step_that_any_part_of_it_does():
 
 def test_numbers_name_steps_only_if_no_two_steps_share_one():
     assert number_by_name(["3 cut", "1 sew"]).names == {1: "sew", 3: "cut"}
+    spelled = number_by_name(["1 take", "1 Take it", "2 cut"], numbers_decide=True)
+    assert set(spelled.names) == {1, 2}
+    assert spelled.id_of("1 take") == spelled.id_of("1 Take it") == 1
     shared = number_by_name(["2 pans", "2 eggs"])
     assert shared.names == {1: "2 eggs", 2: "2 pans"}
     assert shared.id_of("2 pans") == 2

@@ -136,6 +136,18 @@ def test_a_bad_line_is_named_and_left_out_if_lenient(root: Path, line: str, mess
     assert len(wish.problems.skipped) == 1
 
 
+@pytest.mark.parametrize(("content", "n_problems"), [("", 1), (" \n\n", 1), ("9,1,2\nx\n", 3)])
+def test_a_recording_without_steps_is_a_problem(root: Path, content: str, n_problems: int) -> None:
+    write_video(root, 23521, "empty", content)
+    with pytest.raises(DatasetError, match=r"23521_empty\.csv"):
+        FORMAT.read(request(root))
+    wish = lenient(root)
+    (task,) = FORMAT.read(wish)
+    assert [one.name for one in task.recordings] == [VIDEO]
+    assert len(wish.problems.skipped) == n_problems
+    assert wish.problems.skipped[-1].startswith("23521_empty.csv: a recording without labels")
+
+
 def test_a_step_may_end_within_the_second_after_the_last_row(root: Path) -> None:
     path = root / "crosstask_release" / "annotations" / f"23521_{VIDEO}.csv"
     path.write_text("1,8.5,10.9\n")
@@ -177,6 +189,31 @@ def test_a_damaged_list_of_tasks_is_named(root: Path) -> None:
     wish = lenient(root)
     assert [task.name for task in FORMAT.read(wish)] == ["make_jello_shots"]
     assert len(wish.problems.skipped) == 1
+
+
+def test_tasks_of_one_title_are_told_apart_by_their_numbers(root: Path) -> None:
+    path = root / "crosstask_release" / "tasks_primary.txt"
+    path.write_text(TASKS.replace("Make Kimchi Fried Rice", "Make jello shots!"))
+    write_video(root, 44047, "abcdefghijk", "2,0.0,3.0\n")
+    tasks = {task.name: task for task in FORMAT.read(request(root))}
+    assert list(tasks) == ["make_jello_shots_23521", "make_jello_shots_44047"]
+    assert [len(task.step_names) for task in tasks.values()] == [3, 2]
+    (task,) = FORMAT.read(request(root, task="44047"))
+    assert [one.name for one in task.recordings] == ["abcdefghijk"]
+    path.write_text(TASKS.replace("Make Jello Shots", "ゼリーショット"))
+    assert [task.name for task in FORMAT.read(request(root))] == [
+        "23521",
+        "make_kimchi_fried_rice",
+    ]
+
+
+def test_a_number_that_is_listed_twice_is_a_problem(root: Path) -> None:
+    path = root / "crosstask_release" / "tasks_primary.txt"
+    path.write_text(TASKS.replace("44047", "23521"))
+    with pytest.raises(DatasetError, match=r"tasks_primary\.txt, line 7: task 23521 is listed tw"):
+        FORMAT.read(request(root))
+    (task,) = FORMAT.read(lenient(root))
+    assert task.name == "make_jello_shots"
 
 
 def test_a_damaged_list_of_videos_is_named(root: Path) -> None:

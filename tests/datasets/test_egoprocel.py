@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -264,6 +265,22 @@ def test_durations_without_their_columns_are_refused(tmp_path: Path) -> None:
         skipped(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["durations.csv", "steps.csv"])
+def test_a_table_that_is_no_text_is_refused_for_that_reason(tmp_path: Path, name: str) -> None:
+    (tidy(tmp_path) / name).write_bytes(b"task,caf\xe9\n")
+    with pytest.raises(DatasetError, match=rf"{name}: is no UTF-8 text \(byte 9\)"):
+        skipped(tmp_path)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "\N{SUPERSCRIPT TWO}", "9" * 19, "9" * 5000])
+def test_numbers_of_steps_that_cannot_be_are_named_or_left_out(tmp_path: Path, number: str) -> None:
+    write(tidy(tmp_path) / "steps.csv", f"{STEPS}tent,10,spread,3\ntent,{number},x,4\n")
+    with pytest.raises(DatasetError, match=r"steps\.csv, line 3: '.*' is no number of a step; ex"):
+        strict(tmp_path)
+    tasks, left_out = skipped(tmp_path)
+    assert (len(tasks), len(left_out)) == (3, 1)
+
+
 def test_without_durations_videos_or_features_there_is_nothing_to_score(tmp_path: Path) -> None:
     (tidy(tmp_path) / "durations.csv").unlink()
     with pytest.raises(DatasetError, match=r"columns task, video, duration_s"):
@@ -276,7 +293,7 @@ def test_videos_are_found_by_their_exact_name_below_their_own_dataset(tmp_path: 
     for name in [
         "CMU-MMAC/S07_Brownie_Video/S07_Brownie_7150991-1431.avi",
         "EGTEA/OP01-R03-BaconAndEggs.mp4",
-        "EPIC-Tents/01/01.tent.090617.gopro.MP4",
+        "EpicTent/2ite3tu1u53n42hjfh3886sa86/data/01/01.tent.090617.gopro.MP4",
         "MECCANO/MECCANO_RGB_Videos/0003.mp4",
         "MECCANO/MECCANO_RGB_Videos/00031.mp4",
         "pc_assembly/Head_5.mp4",
@@ -291,7 +308,7 @@ def test_videos_are_found_by_their_exact_name_below_their_own_dataset(tmp_path: 
     videos = Path("videos")
     assert found["meccano", "0003"] == videos / "MECCANO/MECCANO_RGB_Videos/0003.mp4"
     assert found["tent", "01.tent.090617.gopro"] == (
-        videos / "EPIC-Tents/01/01.tent.090617.gopro.MP4"
+        videos / "EpicTent/2ite3tu1u53n42hjfh3886sa86/data/01/01.tent.090617.gopro.MP4"
     )
     assert found["pc_assembly", "Head_6"] == videos / "pc_assembly/Head_6.mp4"
     assert found["pc_disassembly", "Head_6"] == videos / "pc_disassembly/Head_6.mp4"
@@ -314,6 +331,31 @@ def test_two_videos_of_one_name_are_a_problem(tmp_path: Path) -> None:
     write(tmp_path / "videos/MECCANO/a/0003.mp4", "")
     write(tmp_path / "videos/MECCANO/b/0003.mp4", "")
     with pytest.raises(DatasetError, match=r"0003\.mp4 have the same name"):
+        strict(tmp_path)
+
+
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    folder = tidy(tmp_path) / "videos/MECCANO"
+    write(folder / "0003.mp4", "")
+    (folder / "again").symlink_to("..", target_is_directory=True)
+    (folder / "here").symlink_to(".", target_is_directory=True)
+    assert strict(tmp_path, "meccano")[0].recordings[0].video == folder / "0003.mp4"
+
+
+def test_a_closed_folder_of_videos_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tidy(tmp_path) / "videos"
+    folder.mkdir()
+    listed = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path) == folder:
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(DatasetError, match=r"videos: cannot be looked into \(Permission denied"):
         strict(tmp_path)
 
 

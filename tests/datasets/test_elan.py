@@ -31,7 +31,11 @@ def remarks(name: str) -> str:
 
 
 def write(
-    path: Path, slots: dict[str, int | None], *tiers: str, units: str = "milliseconds"
+    path: Path,
+    slots: dict[str, int | None],
+    *tiers: str,
+    units: str = "milliseconds",
+    media: str = "",
 ) -> Path:
     order = "".join(
         f'<TIME_SLOT TIME_SLOT_ID="{name}"'
@@ -40,7 +44,7 @@ def write(
     )
     path.write_text(
         f'{HEAD}<ANNOTATION_DOCUMENT AUTHOR="" FORMAT="3.0" VERSION="3.0">\n'
-        f'<HEADER MEDIA_FILE="" TIME_UNITS="{units}"/>\n'
+        f'<HEADER MEDIA_FILE="" TIME_UNITS="{units}">{media}</HEADER>\n'
         f"<TIME_ORDER>{order}</TIME_ORDER>\n{''.join(tiers)}</ANNOTATION_DOCUMENT>\n",
         encoding="utf-8",
     )
@@ -54,6 +58,40 @@ def test_slots_are_milliseconds_and_values_are_steps(tmp_path: Path) -> None:
     steps = tier("default", ("ts1", "ts2", "1 cut &amp; peel"), ("ts3", "ts4", " 2  stir\n"))
     path = write(tmp_path / "a.eaf", SLOTS, steps)
     assert read_eaf(path, None) == [Row(0.0, 1.5, "1 cut & peel"), Row(4.0, 5.25, "2 stir")]
+
+
+def film(name: str, origin: str = "", mime: str = "video/mp4") -> str:
+    offset = f' TIME_ORIGIN="{origin}"' if origin else ""
+    return f'<MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/films/{name}" MIME_TYPE="{mime}"{offset}/>'
+
+
+@pytest.mark.parametrize(
+    ("media", "start"),
+    [
+        (film("a.mp4"), 1.5),
+        (film("a.mp4", "2000"), 3.5),
+        (film("b.mp4", "-500"), 1.0),
+        (film("b.mp4", "2000") + film("my%20take.mp4", "250"), 1.75),
+        (film("sound.wav", "700", "audio/x-wav") + film("b.mp4", "2000"), 3.5),
+        (film("b.mp4", "2000") + film("c.mp4", "2000"), 3.5),
+    ],
+)
+def test_times_count_from_the_beginning_of_the_video_though_elan_skips_it(
+    tmp_path: Path, media: str, start: float
+) -> None:
+    steps = tier("x", ("ts2", "ts3", "cut"))
+    (row,) = read_eaf(write(tmp_path / "my take.eaf", SLOTS, steps, media=media))
+    assert (row.start, row.end) == (start, start + 2.5)
+
+
+@pytest.mark.parametrize("origin", ["0", "soon", "9" * 5000])
+def test_media_of_different_offsets_are_refused_unless_one_is_named_like_the_file(
+    tmp_path: Path, origin: str
+) -> None:
+    media = film("b.mp4", "2000") + film("c.mp4", origin)
+    path = write(tmp_path / "a.eaf", SLOTS, tier("x", ("ts2", "ts3", "cut")), media=media)
+    with pytest.raises(DatasetError, match=r"a\.eaf: TIME_ORIGIN of its media .* called a$"):
+        read_eaf(path)
 
 
 def test_slots_without_a_time_lie_evenly_between_their_neighbours(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,37 @@ def test_the_first_official_split_is_kept(root: Path) -> None:
         BREAKFAST.read(request(root))
 
 
+def test_blank_lines_of_splits_count_for_nothing(root: Path) -> None:
+    (root / "splits").mkdir()
+    (root / "splits" / "train.split1.bundle").write_text(f"{NAME}.txt\n\n")
+    (root / "splits" / "test.split1.bundle").write_text("\n \n")
+    (task,) = BREAKFAST.read(request(root))
+    assert [one.split for one in task.recordings] == ["train"]
+
+
+@pytest.mark.parametrize("closed", ["features", "features/coffee", "groundTruth"])
+def test_a_closed_folder_is_named(root: Path, monkeypatch: pytest.MonkeyPatch, closed: str) -> None:
+    (root / closed).mkdir(exist_ok=True)
+    listed = Path.iterdir
+
+    def iterdir(folder: Path) -> Iterator[Path]:
+        if folder == root / closed:
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    with pytest.raises(DatasetError, match=rf"{closed}: cannot be looked into \(Permission denied"):
+        BREAKFAST.read(request(root))
+
+
+def test_what_should_be_a_folder_of_features_must_be_one(tmp_path: Path) -> None:
+    (tmp_path / "groundTruth").mkdir()
+    (tmp_path / "groundTruth" / NAME).write_text("SIL\n")
+    (tmp_path / "features").write_text("moved")
+    with pytest.raises(DatasetError, match=r"features: cannot be looked into \(Not a directory"):
+        BREAKFAST.read(request(tmp_path))
+
+
 def test_an_unknown_label_is_named_with_its_line(root: Path) -> None:
     write_video(root, NAME, "SSttXXp")
     with pytest.raises(DatasetError, match=f"{NAME}.txt, line 5: unknown step 'X'"):
@@ -167,7 +199,10 @@ def test_a_damaged_file_of_labels_is_named(root: Path, content: bytes, message: 
     assert len(wish.problems.skipped) == 1
 
 
-@pytest.mark.parametrize("line", ["x SIL", "3", "-1 SIL", "2 pour_coffee", "1 stir"])
+@pytest.mark.parametrize(
+    "line",
+    ["x SIL", "3", "-1 SIL", "2 pour_coffee", "1 stir", "9" * 20 + " stir", "9" * 5000 + " stir"],
+)
 def test_a_bad_line_of_the_mapping_is_named(root: Path, line: str) -> None:
     (root / "mapping.txt").write_text(f"0 SIL\n1 pour_coffee\n2 take_cup\n{line}\n")
     with pytest.raises(DatasetError, match=r"mapping\.txt, line 4"):
@@ -217,6 +252,31 @@ def test_rows_with_nan_are_invalid_and_a_recording_of_nothing_else_is_refused(ro
     np.save(root / "features" / f"{NAME}.npy", np.full((4, 7), np.inf))
     with pytest.raises(RecordingError, match="no valid moment"):
         task.recordings[0].features()
+
+
+@pytest.mark.parametrize(
+    ("array", "shown"),
+    [
+        (np.full((4, 7), "word"), "<U4"),
+        (np.full((4, 7), 1j), "complex128"),
+        (np.zeros((4, 7), "M8[s]"), r"datetime64\[s\]"),
+        (np.zeros((4, 7), [("x", float)]), r"\[\('x', '<f8'\)\]"),
+    ],
+)
+def test_features_that_are_no_real_numbers_are_refused(
+    root: Path, array: np.ndarray, shown: str
+) -> None:
+    np.save(root / "features" / f"{NAME}.npy", array)
+    (task,) = BREAKFAST.read(request(root))
+    with pytest.raises(RecordingError, match=rf"{NAME}\.npy: holds {shown}; expected real numbers"):
+        task.recordings[0].features()
+
+
+def test_a_header_that_says_more_than_there_is_is_refused(root: Path) -> None:
+    path = root / "features" / f"{NAME}.npy"
+    path.write_bytes(path.read_bytes().replace(b"(4, 7), }    ", b"(1000000, 7)}"))
+    with pytest.raises(DatasetError, match=rf"{NAME}\.npy: .* is 56,000,000 bytes, but there are"):
+        BREAKFAST.read(request(root))
 
 
 def test_a_table_with_words_is_no_table(tmp_path: Path) -> None:

@@ -123,16 +123,19 @@ def test_features_and_labels_need_each_other(root: Path) -> None:
 @pytest.mark.parametrize(
     ("segment", "message"),
     [
-        (("spin leg", 10, 9), "ends before it begins"),
-        (("spin leg", -2, 0), "begins before the recording"),
-        (("spin leg", 4, 5), "overlaps"),
+        (("spin leg", 10, 9), r"frames 10 to 9 \(spin leg\) end before they begin"),
+        (("spin leg", -2, 0), r"frames -2 to 0 \(spin leg\) begin before frame 0, the first"),
+        (
+            ("spin leg", 4, 5),
+            r"frames 4 to 5 \(spin leg\) overlap frames 2 to 4 \(flip table, segment 2\)",
+        ),
     ],
 )
 def test_bad_segments_are_named_with_their_take(
     root: Path, segment: tuple[str, int, int], message: str
 ) -> None:
     write(root, {KEY: [*SEGMENTS, segment]})
-    with pytest.raises(DatasetError, match=rf"gt_segments\.json, .*{TAKE}: .*{message}"):
+    with pytest.raises(DatasetError, match=rf"gt_segments\.json, {KEY}, segment 6: {message}"):
         FORMAT.read(request(root))
     wish = lenient(root)
     (task,) = FORMAT.read(wish)
@@ -150,6 +153,13 @@ def test_bad_segments_are_named_with_their_take(
         [{"label": "x", "segment": [0]}],
         [{"label": "x", "segment": [0, 1.5]}],
         [{"label": "x", "segment": [0, None]}],
+        [{"label": "x", "segment": ["0", "1"]}],
+        [{"label": "x", "segment": [False, True]}],
+        [{"label": "x", "segment": [0, 10**400]}],
+        [{"label": "x", "segment": [0, 10**10]}],
+        [{"label": "x", "segment": [0, float("nan")]}],
+        [{"label": "x\ud800", "segment": [0, 1]}],
+        [{"label": "x", "segment": [3, 1]}],
     ],
 )
 def test_a_take_of_another_form_is_a_problem(root: Path, annotation: object) -> None:
@@ -162,10 +172,51 @@ def test_a_take_of_another_form_is_a_problem(root: Path, annotation: object) -> 
     wish = lenient(root)
     (task,) = FORMAT.read(wish)
     assert [one.name for one in task.recordings] == [TAKE]
+    assert wish.problems.skipped
+    json.dumps(wish.problems.skipped, ensure_ascii=False).encode()  # can be written to reports
+
+
+def test_a_subset_that_is_no_text_is_a_problem(root: Path) -> None:
+    path = root / "annotations" / "action_annotations" / "gt_segments.json"
+    content = json.loads(path.read_text())
+    for subset in ([1], 3, {"a": 1}):
+        content["database"][KEY]["subset"] = subset
+        path.write_text(json.dumps(content))
+        with pytest.raises(DatasetError, match=f"{KEY}: `subset` is .*; expected training or"):
+            FORMAT.read(request(root))
+    content["database"][KEY]["subset"] = None
+    path.write_text(json.dumps(content))
+    assert FORMAT.read(request(root))[0].recordings[0].split == ""
+
+
+def test_numbers_of_thousands_of_digits_are_a_problem_where_they_matter(root: Path) -> None:
+    path = root / "annotations" / "action_annotations" / "gt_segments.json"
+    usual = path.read_text()
+    path.write_text(usual.replace("[9, 9]", f"[9, {5000 * '9'}]"))
+    with pytest.raises(DatasetError, match=f"{KEY}, segment 5: .*expected"):
+        FORMAT.read(request(root))
+    assert FORMAT.read(lenient(root)) == []
+    path.write_text(usual.replace('"2.0.0"', 5000 * "9"))
+    assert len(FORMAT.read(request(root))) == 1
+
+
+def test_a_take_that_is_there_twice_is_a_problem_and_the_first_counts(root: Path) -> None:
+    path = root / "annotations" / "action_annotations" / "gt_segments.json"
+    one = json.dumps(json.loads(path.read_text())["database"][KEY])
+    other = one.replace("spin leg", "rotate table")
+    path.write_text(f'{{"database": {{"{KEY}": {one}, "{KEY}": {other}}}}}')
+    with pytest.raises(DatasetError, match=f"'{KEY}' is there twice in one object"):
+        FORMAT.read(request(root))
+    wish = lenient(root)
+    (task,) = FORMAT.read(wish)
+    assert task.step_names == {1: "flip table", 2: "other", 3: "spin leg"}
     assert len(wish.problems.skipped) == 1
 
 
-@pytest.mark.parametrize("key", ["../x", "Lack_TV_Bench/../../x", "Lack_TV_Bench/..", "x", "/x"])
+@pytest.mark.parametrize(
+    "key",
+    ["../x", "Lack_TV_Bench/../../x", "Lack_TV_Bench/..", "x", "/x", "Lack_TV_Bench/x\ud800"],
+)
 def test_names_that_lead_elsewhere_are_refused(root: Path, key: str) -> None:
     write(root, {KEY: SEGMENTS, key: SEGMENTS})
     with pytest.raises(DatasetError, match="expected furniture/take"):
@@ -185,7 +236,10 @@ def test_text_that_is_no_json_is_named_with_its_line(root: Path) -> None:
 
 def test_the_file_may_lie_at_the_top_or_elsewhere(root: Path, tmp_path: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
-    path.rename(root / "gt_segments.json")
+    (root / "action_annotations").mkdir()
+    path.rename(root / "action_annotations" / "gt_segments.json")
+    assert len(FORMAT.read(request(root))) == 1
+    (root / "action_annotations" / "gt_segments.json").rename(root / "gt_segments.json")
     assert len(FORMAT.read(request(root))) == 1
     (root / "gt_segments.json").rename(root / "mine.json")
     assert len(FORMAT.read(request(root, truth=root / "mine.json"))) == 1

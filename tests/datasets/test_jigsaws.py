@@ -89,8 +89,9 @@ def test_the_folder_of_one_task_will_do(root: Path) -> None:
         ("10 9 G1", "line 3: frames 10 to 9"),
         ("0 1 G1", "line 3: frames 0 to 1"),
         ("9 10 G16", "line 3: unknown step 'G16'"),
-        ("8 10 G2", r"line 3: .* overlaps .* \(G10, line 2\)"),
-        ("9 13 G2", "line 3: .* past the end"),
+        ("9 " + 5000 * "9" + " G2", "line 3: '9 9999.*; expected first frame"),
+        ("8 10 G2", r"line 3: frames 8 to 10 \(G2\) overlap frames 6 to 8 \(G10, line 2\)"),
+        ("9 13 G2", r"line 3: frames 9 to 13 \(G2\) lie past the end .*\(10 frames\)"),
     ],
 )
 def test_a_bad_line_is_named_and_left_out_if_lenient(root: Path, line: str, message: str) -> None:
@@ -104,10 +105,18 @@ def test_a_bad_line_is_named_and_left_out_if_lenient(root: Path, line: str, mess
     assert len(wish.problems.skipped) == 1
 
 
+def test_a_gesture_may_last_two_frames_longer_than_the_kinematics(root: Path) -> None:
+    write_trial(root, "Suturing_B001", "3 5 G1 \n9 12 G2 \n")
+    (task,) = FORMAT.read(request(root))
+    (one,) = task.recordings
+    labels = one.annotation.labels_at(one.features().tracks["slave_left"].times)
+    assert labels.tolist() == [0, 0, 1, 1, 1, 0, 0, 0, 2, 2]
+
+
 def test_a_trial_without_gestures_or_without_kinematics_is_a_problem(root: Path) -> None:
-    write_trial(root, "Suturing_H002", "1 2 G1 \n")
-    (root / "Suturing" / "transcriptions" / "Suturing_H002.txt").unlink()
-    with pytest.raises(DatasetError, match=r"Suturing_H002\.txt: has kinematics, but no trans"):
+    write_trial(root, "Suturing_D002", "1 2 G1 \n")
+    (root / "Suturing" / "transcriptions" / "Suturing_D002.txt").unlink()
+    with pytest.raises(DatasetError, match=r"Suturing_D002\.txt: has kinematics, but no trans"):
         FORMAT.read(request(root))
     write_trial(root, "Suturing_C001", "1 2 G1 \n")
     (root / "Suturing" / "kinematics" / "AllGestures" / "Suturing_C001.txt").unlink()
@@ -115,6 +124,35 @@ def test_a_trial_without_gestures_or_without_kinematics_is_a_problem(root: Path)
     (task,) = FORMAT.read(wish)
     assert [one.name for one in task.recordings] == ["Suturing_B001"]
     assert len(wish.problems.skipped) == 2
+
+
+@pytest.mark.parametrize("gestures", [None, "", " \n\n"])
+def test_trials_that_the_release_does_not_label_are_noted(root: Path, gestures: str | None) -> None:
+    write_trial(root, "Suturing_H002", gestures or "")
+    if gestures is None:
+        (root / "Suturing" / "transcriptions" / "Suturing_H002.txt").unlink()
+    wish = request(root)
+    (task,) = FORMAT.read(wish)
+    assert [one.name for one in task.recordings] == ["Suturing_B001"]
+    assert wish.problems.notes == ["Suturing_H002: left out: not labelled in the release"]
+    write_trial(root, "Suturing_H002", "1 2 G1 \n")  # by somebody else, later
+    assert len(FORMAT.read(request(root))[0].recordings) == 2
+
+
+@pytest.mark.parametrize(("gestures", "n_problems"), [("", 1), ("\n \n", 1), ("1 2 G77\n", 2)])
+def test_a_transcription_without_gestures_is_a_problem(
+    root: Path, gestures: str, n_problems: int
+) -> None:
+    write_trial(root, "Suturing_C001", gestures)
+    with pytest.raises(DatasetError, match=r"Suturing_C001\.txt"):
+        FORMAT.read(request(root))
+    wish = lenient(root)
+    (task,) = FORMAT.read(wish)
+    assert [one.name for one in task.recordings] == ["Suturing_B001"]
+    assert len(wish.problems.skipped) == n_problems
+    assert wish.problems.skipped[-1].startswith(
+        "transcriptions/Suturing_C001.txt: a recording without labels"
+    )
 
 
 def test_without_kinematics_there_are_videos_and_gestures(root: Path) -> None:
@@ -126,19 +164,55 @@ def test_without_kinematics_there_are_videos_and_gestures(root: Path) -> None:
     assert one.annotation.duration_seconds is None
 
 
-def test_text_that_is_no_utf8_is_a_problem(root: Path) -> None:
-    (root / "Suturing" / "transcriptions" / "Suturing_B001.txt").write_bytes(b"\xfe\xff")
-    with pytest.raises(DatasetError, match=r"Suturing_B001\.txt: is no UTF-8 text"):
+@pytest.mark.parametrize("folder", ["transcriptions", "kinematics/AllGestures"])
+def test_text_that_is_no_utf8_is_a_problem(root: Path, folder: str) -> None:
+    (root / "Suturing" / folder / "Suturing_B001.txt").write_bytes(b"\xfe\xff")
+    with pytest.raises(DatasetError, match=rf"^{folder}: Suturing_B001\.txt: is no UTF-8 text"):
         FORMAT.read(request(root))
     assert FORMAT.read(lenient(root)) == []
 
 
-def test_kinematics_of_another_width_are_refused(root: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 2 3\n" * 10, "has 3 columns; expected 76"),
+        ("", "holds no numbers; expected 76 per frame"),
+        (" \n\n", "holds no numbers; expected 76 per frame"),
+        ("no such thing\n" * 10, "is no table of numbers"),
+        ("\0" * 50, "is no table of numbers"),
+    ],
+)
+def test_kinematics_of_another_form_are_blamed_themselves(
+    root: Path, content: str, message: str
+) -> None:
     path = root / "Suturing" / "kinematics" / "AllGestures" / "Suturing_B001.txt"
-    path.write_text("1 2 3\n" * 10)
+    path.write_text(content)
+    with pytest.raises(DatasetError, match=rf"^kinematics/AllGestures/{path.name}: {message}"):
+        FORMAT.read(request(root))
+    wish = lenient(root)
+    assert FORMAT.read(wish) == []
+    assert len(wish.problems.skipped) == 1
+
+
+def test_damage_further_down_is_found_when_kinematics_are_read(root: Path) -> None:
+    path = root / "Suturing" / "kinematics" / "AllGestures" / "Suturing_B001.txt"
+    path.write_text(path.read_text() + "1 2 3\n")
     (task,) = FORMAT.read(request(root))
-    with pytest.raises(RecordingError, match="has 3 columns of kinematics; expected 76"):
+    with pytest.raises(RecordingError, match=r"^kinematics/AllGestures/Suturing_B001\.txt: is no"):
         task.recordings[0].features()
+    path.unlink()
+    with pytest.raises(RecordingError, match=r"^kinematics/AllGestures: .* is not there"):
+        task.recordings[0].features()
+
+
+def test_a_byte_order_mark_and_other_ends_of_lines_are_no_problem(root: Path) -> None:
+    for folder in ("transcriptions", "kinematics/AllGestures"):
+        path = root / "Suturing" / folder / "Suturing_B001.txt"
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r"))
+    (task,) = FORMAT.read(request(root))
+    (one,) = task.recordings
+    assert len(one.annotation.steps) == 2
+    assert one.features().tracks["slave_left"].features[0].tolist() == list(range(39, 58))
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

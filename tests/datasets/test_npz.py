@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -115,20 +116,32 @@ def test_steps_that_are_not_listed_are_unknown(tmp_path: Path) -> None:
     assert labels_of(kept) == [0, 0, 3, 3, 3, 0, 0, 0]
 
 
-@pytest.mark.parametrize("line", ["two,pour", "2", "3,again"])
+@pytest.mark.parametrize("line", ["two,pour", "2", "3,again", "id,name", "9" * 5000 + ",pour"])
 def test_bad_lines_of_steps_are_named_or_left_out(tmp_path: Path, line: str) -> None:
     write(tmp_path / "a.npz")
     (tmp_path / "steps.csv").write_text(f"1,pour\n3,stir\n{line}\n")
     assert len(refused(tmp_path, r"steps\.csv, line 3: ")) == 1
 
 
+@pytest.mark.parametrize("header", ["id,name\n", "\nID, Name\n"])
+def test_steps_may_have_a_header(tmp_path: Path, header: str) -> None:
+    write(tmp_path / "a.npz")
+    (tmp_path / "steps.csv").write_text(f"{header}1,pour\n3,stir\n")
+    assert strict(tmp_path)[0].step_names == {1: "pour", 3: "stir"}
+
+
 def test_cues_that_are_not_equally_wide_everywhere_are_not_used(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", objects=np.ones((8, 4)), gaze=np.ones((8, 3)))
     write(tmp_path / "b.npz", objects=np.ones((8, 12)), gaze=np.ones((8, 3)))
     write(tmp_path / "c.npz", objects=np.ones((8, 4)), gaze=np.ones((8, 3)), extra=np.ones((8, 1)))
-    for recording in strict(tmp_path)[0].recordings:
+    problems = Problems()
+    for recording in read(Request(tmp_path, problems))[0].recordings:
         assert recording.features is not None
         assert list(recording.features().tracks) == ["hands", "gaze"]
+    assert problems.notes == [
+        "b.npz: objects is not used, for it is 12 wide here, but 4 wide in a.npz",
+        "a.npz: extra is not used, for it is no table of numbers here, but 1 wide in c.npz",
+    ]
 
 
 def test_a_named_cue_must_be_equally_wide_everywhere(tmp_path: Path) -> None:
@@ -169,6 +182,9 @@ def test_labels_are_never_a_cue(tmp_path: Path) -> None:
         ({"labels": np.array([0, 1, 1])}, "3 labels, but 8 times; expected one per moment"),
         ({"labels": np.zeros((8, 1))}, r"labels have the shape \(8, 1\)"),
         ({"labels": np.array([b"\xff"] * 8)}, "labels are no UTF-8 text"),
+        ({"labels": np.array(["\ud800"] * 8)}, "labels are no UTF-8 text"),
+        ({"labels": np.full(8, 2**64 - 1, np.uint64)}, "label 18446744073709551615 of moment 1"),
+        ({"labels": np.full(8, 1e300)}, r"label 1e\+300 of moment 1; expected .* 18 digits"),
         ({"times": np.zeros(8)}, "times must be finite seconds that increase"),
         ({"times": None}, "holds no `times`; give --fps"),
         ({"hands": np.full((8, 2), np.nan)}, "holds no valid moment: every row of hands has NaN"),
@@ -208,7 +224,22 @@ def test_files_that_are_no_archives_are_named_or_left_out(tmp_path: Path, conten
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.npz")
     write(tmp_path / "b.npz", labels=np.array([{}] * 8, object))
-    assert len(refused(tmp_path, r"b\.npz: cannot be read as \.npz .*allow_pickle")) == 1
+    assert len(refused(tmp_path, r"b\.npz: cannot be read as \.npz .*holds pickled objects")) == 1
+
+
+def test_labels_that_are_no_array_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.npz")
+    write(tmp_path / "b.npz", labels=None)
+    with zipfile.ZipFile(tmp_path / "b.npz", "a") as archive:
+        archive.writestr("labels", "hello")
+    assert len(refused(tmp_path, r"b\.npz: cannot be read .*`labels` in it is no array")) == 1
+
+
+def test_two_files_of_one_name_are_a_problem(tmp_path: Path) -> None:
+    write(tmp_path / "a.npz").rename(tmp_path / "a.NPZ")
+    write(tmp_path / "a.npz")
+    if len(list(tmp_path.iterdir())) == 2:  # else this file system takes both names for one
+        assert len(refused(tmp_path, r"a\.npz: a second file of this name, beside a\.NPZ")) == 1
 
 
 def test_another_frame_rate_than_stated_is_a_problem(tmp_path: Path) -> None:

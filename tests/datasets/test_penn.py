@@ -109,13 +109,146 @@ def test_features_have_one_row_per_label(root: Path) -> None:
     assert first.features().tracks["features"].times[1] == pytest.approx(1 / 25)
     assert second.features().tracks["pose"].times[1] == pytest.approx(1 / 25)
     assert [one.video for one in task.recordings] == [root / "videos" / "0946.mp4", None]
-    np.save(root / "features" / "0946.npy", np.ones((5, 3)))
-    with pytest.raises(DatasetError, match=r"0946\.npy: has 4 labels, but 0946\.npy has 5 rows"):
-        FORMAT.read(request(root))
+    for rows in (1, 7):
+        np.save(root / "features" / "0946.npy", np.ones((rows, 3)))
+        message = rf"train/golf_swing/0946\.npy: has 4 .* features/0946\.npy has {rows} rows"
+        with pytest.raises(DatasetError, match=message):
+            FORMAT.read(request(root))
     (root / "features" / "0950.npz").unlink()
     wish = lenient(root)
     assert FORMAT.read(wish) == []
     assert len(wish.problems.skipped) == 2
+
+
+def test_where_a_frame_or_two_are_missing_both_end_with_the_shorter(root: Path) -> None:
+    (root / "features").mkdir()
+    np.save(root / "features" / "0946.npy", np.arange(12.0).reshape(6, 2))
+    np.save(root / "features" / "0950.npy", np.ones((1, 2)))
+    wish = request(root)
+    (task,) = FORMAT.read(wish)
+    first, second = task.recordings
+    recording = first.features()
+    assert recording.tracks["features"].features.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert first.annotation.labels_at(np.arange(4) / 25).tolist() == [1, 1, 2, 3]
+    assert first.annotation.duration_seconds == pytest.approx(4 / 25)
+    assert second.annotation.labels_at(np.arange(1) / 25).tolist() == [2]
+    assert second.annotation.duration_seconds == pytest.approx(1 / 25)
+    assert len(second.features().tracks["features"]) == 1
+    assert wish.problems.notes == [
+        "golf_swing: labels and features differ by up to 2 frames (videos: 2, first 0946); both "
+        "end with the shorter"
+    ]
+    np.save(root / "features" / "0946.npy", np.arange(8.0).reshape(4, 2))
+    (task,) = FORMAT.read(request(root))
+    assert task.recordings[0].features().fingerprint != recording.fingerprint
+
+
+def test_labels_are_on_the_clock_of_features_that_have_one(root: Path) -> None:
+    (root / "features").mkdir()
+    times = np.array([1.0, 1.1, 1.2, 1.4])
+    np.savez(root / "features" / "0946.npz", times=times, pose=np.ones((4, 3)))
+    np.savez(root / "features" / "0950.npz", times=times[:2], pose=np.ones((2, 3)))
+    (task,) = FORMAT.read(request(root))
+    (one, _) = task.recordings
+    assert one.features().start_seconds == 1.0
+    assert one.annotation.labels_at(times).tolist() == [1, 1, 2, 3]
+    assert one.annotation.duration_seconds == pytest.approx(1.6)
+    (task,) = FORMAT.read(request(root, fps=10.0))
+    assert task.recordings[0].annotation.duration_seconds == pytest.approx(0.4)
+    np.savez(root / "features" / "0946.npz", times=np.arange(9.0), pose=np.ones((9, 3)))
+    with pytest.raises(DatasetError, match=r"has 4 labels, but features/0946\.npz has 9 rows"):
+        FORMAT.read(request(root))
+    np.savez(root / "features" / "0946.npz", times=times[::-1], pose=np.ones((4, 3)))
+    with pytest.raises(DatasetError, match=r"0946\.npz: times must be .* increase"):
+        FORMAT.read(request(root))
+
+
+def test_features_and_videos_may_be_called_by_number_and_action(root: Path) -> None:
+    for folder in ("features", "videos"):
+        (root / folder).mkdir()
+    np.save(root / "features" / "0946_golf_swing.npy", np.ones((4, 3)))
+    np.save(root / "features" / "0950_golf_swing.npy", np.ones((2, 3)))
+    (root / "videos" / "0950_golf_swing.mp4").touch()
+    (task,) = FORMAT.read(request(root))
+    assert [one.name for one in task.recordings] == ["0946", "0950"]
+    lengths = [len(one.features().tracks["features"]) for one in task.recordings]
+    assert lengths == [4, 2]
+    watched = [one.video for one in task.recordings]
+    assert watched == [None, root / "videos" / "0950_golf_swing.mp4"]
+
+
+@pytest.mark.parametrize("other", ["0946_bowl", "0946_golf_swing"])
+def test_a_number_alone_tells_nothing_if_the_action_is_another_or_files_are_two(
+    root: Path, other: str
+) -> None:
+    (root / "features").mkdir()
+    np.save(root / "features" / "0950.npy", np.ones((2, 3)))
+    np.save(root / "features" / f"{other}.npy", np.ones((4, 3)))
+    if other == "0946_golf_swing":
+        np.save(root / "features" / "0946_again.npy", np.ones((4, 3)))
+    wish = lenient(root)
+    (task,) = FORMAT.read(wish)
+    assert [one.name for one in task.recordings] == ["0950"]
+    assert f"features/{other}.npy: has no labels of its own, by name or number" in (
+        wish.problems.skipped
+    )
+    assert wish.problems.skipped[-1] == "train/golf_swing/0946.npy: has no features"
+
+
+def test_features_without_labels_are_a_problem_of_their_own_task_alone(root: Path) -> None:
+    write_labels(root, "train", "bowl", "0306", [0, 1, 2])
+    (root / "features").mkdir()
+    for name, n in (("0946", 4), ("0950", 2), ("0306", 3), ("0307_bowl", 3)):
+        np.save(root / "features" / f"{name}.npy", np.ones((n, 3)))
+    with pytest.raises(DatasetError, match=r"features/0307_bowl\.npy: has no labels of its own"):
+        FORMAT.read(request(root))
+    (task,) = FORMAT.read(request(root, task="golf_swing"))
+    assert len(task.recordings) == 2
+
+
+def test_a_folder_in_place_of_a_file_of_labels_is_a_problem(root: Path) -> None:
+    path = root / "penn_action_labels" / "train" / "golf_swing" / "0946.npy"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(DatasetError, match=r"train/golf_swing/0946\.npy: is a folder; expected"):
+        FORMAT.read(request(root))
+    wish = lenient(root)
+    (task,) = FORMAT.read(wish)
+    assert [one.name for one in task.recordings] == ["0950"]
+    assert len(wish.problems.skipped) == 1
+
+
+@pytest.mark.parametrize("closed", ["train", "train/golf_swing"])
+def test_a_folder_of_labels_that_cannot_be_read_is_a_problem(
+    root: Path, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = root / "penn_action_labels" / closed
+    usual = Path.iterdir
+
+    def refuse(path: Path) -> object:
+        if path == folder:
+            raise PermissionError(13, "Permission denied")
+        return usual(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(DatasetError, match=rf"{closed}: cannot be read \(Permission denied\)"):
+        FORMAT.read(request(root))
+    wish = lenient(root)
+    (task,) = FORMAT.read(wish)
+    assert [one.name for one in task.recordings] == ["0950"]
+    assert len(wish.problems.skipped) == 1
+
+
+def test_damaged_labels_and_features_of_one_name_are_told_apart(root: Path) -> None:
+    (root / "features").mkdir()
+    np.save(root / "features" / "0950.npy", np.ones((2, 3)))
+    (root / "features" / "0946.npy").write_bytes(b"no such thing")
+    with pytest.raises(DatasetError, match=r"^features: 0946\.npy: cannot be read"):
+        FORMAT.read(request(root))
+    path = root / "penn_action_labels" / "train" / "golf_swing" / "0946.npy"
+    path.write_bytes(b"no such thing")
+    with pytest.raises(DatasetError, match=r"^train/golf_swing: 0946\.npy: cannot be read"):
+        FORMAT.read(request(root))
 
 
 @pytest.mark.parametrize("phase", [3, -1])

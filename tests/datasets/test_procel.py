@@ -25,7 +25,9 @@ def cells(items: list[object]) -> np.ndarray:
     return column
 
 
-def write_task(root: Path, task: str, videos: dict[str, Times], *, listed: str = "") -> None:
+def write_task(
+    root: Path, task: str, videos: dict[str, Times], *, parts: list[object] | None = None
+) -> None:
     folder = root / task
     folder.mkdir(parents=True, exist_ok=True)
     times = [
@@ -34,9 +36,12 @@ def write_task(root: Path, task: str, videos: dict[str, Times], *, listed: str =
         )
         for one in videos.values()
     ]
-    savemat(folder / "data.mat", {"grammar": cells(list(NAMES)), "key_steps_time": cells(times)})
+    content = {"grammar": cells(list(NAMES)), "key_steps_time": cells(times)}
+    if parts is not None:
+        content["superframe_time"] = cells(parts)
+    savemat(folder / "data.mat", content)
     lines = "".join(f"{i}\t{video}\thttp://x\n" for i, video in enumerate(videos, 1))
-    (folder / "readme.txt").write_text(lines + listed)
+    (folder / "readme.txt").write_text(lines)
 
 
 @pytest.fixture
@@ -66,22 +71,82 @@ def test_names_and_times_are_matched_in_their_order_and_videos_sorted_by_name(ro
     assert steps(task.recordings[1]) == [(1.0, 3.0, 1), (4.0, 6.0, 3), (8.0, 9.5, 3)]
 
 
-def test_a_name_without_times_is_a_problem(root: Path) -> None:
-    write_task(root, "perform_cpr", {"cpr_0001": USUAL}, listed="41\tcpr_0041\thttp://x\n")
-    with pytest.raises(DatasetError, match=r"readme\.txt of perform_cpr: cpr_0041 has no key"):
-        FORMAT.read(request(root))
-    wish = lenient(root)
+def test_more_names_than_videos_or_fewer_match_nothing_of_that_task(root: Path) -> None:
+    readme = root / "perform_cpr" / "readme.txt"
+    write_task(root, "make_coffee", {"coffee_0001": USUAL})
+    for listed, n in (("1\tcpr_0002\n2\tcpr_0009\n3\tcpr_0001\n", 3), ("1\tcpr_0002\n", 1)):
+        readme.write_text(listed)
+        with pytest.raises(DatasetError, match=rf"of perform_cpr: lists {n} videos, .* of 2;"):
+            FORMAT.read(request(root))
+        wish = lenient(root)
+        assert [task.name for task in FORMAT.read(wish)] == ["make_coffee"]
+        assert len(wish.problems.skipped) == 1
+
+
+def test_a_name_that_the_release_has_no_labels_of_moves_no_other(root: Path) -> None:
+    lines = ("cpr_0002", "cpr_0041", "cpr_0001")
+    address = "https://www.youtube.com/watch?v=x"
+    (root / "perform_cpr" / "readme.txt").write_text(
+        "".join(f"{address}\t{name}\n" for name in lines)
+    )
+    (root / "perform_cpr" / "features").mkdir()
+    for name in lines:
+        np.save(root / "perform_cpr" / "features" / f"{name}.npy", np.ones((10, 4)))
+    wish = request(root, fps=1.0)
     (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["cpr_0001"]
-    assert len(wish.problems.skipped) == 1
+    assert [(one.name, steps(one)) for one in task.recordings] == [
+        ("cpr_0001", [(0.0, 5.0, 2)]),
+        ("cpr_0002", [(1.0, 3.0, 1), (4.0, 6.0, 3), (8.0, 9.5, 3)]),
+    ]
+    assert wish.problems.notes == [
+        "perform_cpr: cpr_0041 is left out: the release has no key steps and no video of it"
+    ]
+    (root / "perform_cpr" / "readme.txt").write_text("1\tcpr_0041\n")
+    wish = lenient(root)
+    assert FORMAT.read(wish) == []
+    assert (len(wish.problems.skipped), wish.problems.notes) == (1, [])
 
 
-def test_times_without_a_name_are_a_problem(root: Path) -> None:
-    (root / "perform_cpr" / "readme.txt").write_text("1\tcpr_0002\n")
-    with pytest.raises(DatasetError, match=r"data\.mat of perform_cpr: video 2 has no name"):
+def test_videos_last_as_long_as_the_parts_they_were_cut_into(root: Path) -> None:
+    videos = {"b": USUAL, "a": USUAL}
+    parts = [np.array([[0.0, 4.0], [4.0, 9.0]]), np.array([[0.0, 12.5]])]
+    write_task(root, "perform_cpr", videos, parts=parts)
+    (task,) = FORMAT.read(request(root))
+    assert [one.annotation.duration_seconds for one in task.recordings] == [12.5, 9.0]
+    assert steps(task.recordings[1])[-1] == (8.0, 9.0, 3)  # a little past the end: cut
+    write_task(root, "perform_cpr", videos, parts=[np.array([[0.0, 5.0]]), parts[1]])
+    with pytest.raises(DatasetError, match=r"cpr, b: 8 to 9.5 s .* past the end .*\(5 s\)"):
         FORMAT.read(request(root))
-    (task,) = FORMAT.read(lenient(root))
-    assert [one.name for one in task.recordings] == ["cpr_0002"]
+
+
+@pytest.mark.parametrize(
+    "part", [np.zeros((0, 0)), np.array([[0.0, np.nan]]), np.zeros((1, 2)), np.zeros(3), "long"]
+)
+def test_parts_of_another_form_tell_no_length(root: Path, part: object) -> None:
+    write_task(root, "perform_cpr", {"a": USUAL}, parts=[part])
+    (task,) = FORMAT.read(request(root))
+    assert task.recordings[0].annotation.duration_seconds is None
+    write_task(root, "perform_cpr", {"a": USUAL}, parts=[np.array([[0.0, 10.0]])] * 2)
+    (task,) = FORMAT.read(request(root))
+    assert task.recordings[0].annotation.duration_seconds is None
+
+
+def test_features_tell_their_length_before_parts_do(root: Path) -> None:
+    write_task(root, "perform_cpr", {"a": USUAL}, parts=[np.array([[0.0, 11.0]])])
+    (root / "perform_cpr" / "features").mkdir()
+    np.save(root / "perform_cpr" / "features" / "a.npy", np.ones((10, 4)))
+    (task,) = FORMAT.read(request(root, fps=1.0))
+    assert task.recordings[0].annotation.duration_seconds == 10.0
+    (task,) = FORMAT.read(request(root))
+    assert task.recordings[0].annotation.duration_seconds == 11.0
+
+
+def test_a_list_of_videos_that_is_no_text_is_reported_once(root: Path) -> None:
+    (root / "perform_cpr" / "readme.txt").write_bytes(b"\xff\xfe")
+    wish = lenient(root)
+    assert FORMAT.read(wish) == []
+    assert len(wish.problems.skipped) == 1
+    assert "is no UTF-8 text" in wish.problems.skipped[0]
 
 
 def test_a_line_without_a_name_keeps_its_place(root: Path) -> None:

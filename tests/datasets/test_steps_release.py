@@ -98,6 +98,28 @@ def test_motion_is_a_second_cue_invalid_where_it_has_no_row(tmp_path: Path) -> N
     assert tracks["appearance"].valid.all()
 
 
+def test_the_frame_that_motion_lacks_is_meant_but_nan_is_not(tmp_path: Path) -> None:
+    features = recordings(tmp_path)[0].features
+    assert features is not None
+    assert features().marked == {"appearance", "motion"}
+    table = np.ones((10, 2))
+    table[4] = np.nan
+    np.save(tmp_path / NPY, table)
+    assert features().marked == {"appearance"}
+
+
+def test_frames_that_a_table_lacks_are_named_or_left_out(tmp_path: Path) -> None:
+    path = (tmp_path / DAT).with_suffix(".json")
+    rows = json.loads(path.read_text())
+    del rows["frames/0003/00003.jpg"]
+    path.write_text(json.dumps(rows))
+    complaint = r"_4\.dat: has no row for 1 frames of 0003, the first of them frame 3"
+    with pytest.raises(DatasetError, match=complaint):
+        recordings(tmp_path)
+    names, left_out = skipped(tmp_path)
+    assert (names, len(left_out)) == (["0003", "0004"], 1)
+
+
 def test_cues_are_picked_by_name(tmp_path: Path) -> None:
     recording = recordings(tmp_path, cues=("motion",))[0]
     assert recording.features is not None
@@ -166,7 +188,30 @@ def test_pickled_mappings_are_refused_with_the_command_that_converts_them(tmp_pa
 
 def test_pickled_motion_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / NPY, np.array([{}], object), allow_pickle=True)
-    with pytest.raises(DatasetError, match=r"raft_motion_features\.npy: cannot be read as \.npy"):
+    with pytest.raises(DatasetError, match=r"raft_motion_features\.npy: .* holds pickled objects"):
+        skipped(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"abc" * 99, "it is something else; pickles"),
+        (b"", "it is empty"),
+        (b"\x93NUMPY\x01\x00\xff\xffabc", "its header is damaged"),
+    ],
+)
+def test_motion_that_is_something_else_is_refused_in_our_own_words(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    (tmp_path / NPY).write_bytes(content)
+    with pytest.raises(DatasetError, match=complaint) as caught:
+        skipped(tmp_path)
+    assert "allow_pickle" not in str(caught.value)
+
+
+def test_motion_must_be_a_table_of_numbers(tmp_path: Path) -> None:
+    np.save(tmp_path / NPY, np.full((10, 2), "x"))
+    with pytest.raises(DatasetError, match=r"holds <U1 \(10, 2\); expected one table of numbers"):
         skipped(tmp_path)
 
 
@@ -199,14 +244,30 @@ def test_a_mapping_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
         skipped(tmp_path)
 
 
-def test_recordings_without_labels_and_labels_without_recording_are_named(tmp_path: Path) -> None:
+def test_recordings_without_labels_are_left_out_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "annotations/0004.csv").unlink()
+    problems = Problems()
+    (task,) = read(Request(tmp_path, problems))
+    assert [one.name for one in task.recordings] == ["0003"]
+    assert problems.notes == [
+        "0004: left out: it has features, but there is no annotations/0004.csv"
+    ]
+
+
+def test_labels_without_a_recording_are_named_or_left_out(tmp_path: Path) -> None:
     (tmp_path / "annotations/0004.csv").rename(tmp_path / "annotations/0005.csv")
-    with pytest.raises(DatasetError, match=r"a recording without labels: .*0004\.csv"):
+    with pytest.raises(DatasetError, match=r"0005\.csv: labels without a recording: .*of 0005"):
         recordings(tmp_path)
     names, left_out = skipped(tmp_path)
-    assert names == ["0003"]
-    assert len(left_out) == 2
-    assert left_out[1].startswith("0005.csv: labels without a recording")
+    assert (names, len(left_out)) == (["0003"], 1)
+
+
+def test_two_files_of_labels_of_one_recording_are_a_problem(tmp_path: Path) -> None:
+    put(tmp_path / "annotations/3.csv", "0.0,0.2,1 align\n")
+    with pytest.raises(DatasetError, match=r"3\.csv: 0003\.csv holds labels of 0003, too"):
+        recordings(tmp_path)
+    names, left_out = skipped(tmp_path)
+    assert (names, len(left_out)) == (["0003", "0004"], 1)
 
 
 def test_labels_past_the_last_frame_are_named_or_left_out(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from stepreel.datasets.annotation import Problems, TrueStep
 from stepreel.datasets.benchmark import LabelledTask, NotThereError, Request
 from stepreel.datasets.videos import read
 from stepreel.errors import DatasetError
+from stepreel.types import Recording
+from stepreel.video import probe
 
 FPS = 10
 
@@ -91,6 +94,54 @@ def test_labels_per_frame_of_another_rate_name_the_rate_that_would_fit(folder: P
         strict(folder, fps=30.0)
     put(folder / "b.txt", "cut\n" * 305)  # a sixth of a second more than the video
     assert lenient(folder, fps=30.0) == (["b"], 1)
+
+
+def test_rows_of_frames_count_the_frames_of_their_video(folder: Path) -> None:
+    for name in ["a.txt", "b.txt"]:
+        put(folder / name, "1 50 G1\n51 100 G2\n")
+    labels = strict(folder).recordings[0].annotation.labels_at(np.arange(100) / FPS)
+    assert labels.tolist() == [1] * 50 + [2] * 50
+    labels = strict(folder, fps=20.0).recordings[0].annotation.labels_at(np.arange(100) / FPS)
+    assert labels.tolist() == [1] * 25 + [2] * 25 + [0] * 50
+
+
+def test_rows_of_frames_need_a_frame_rate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rateless(path: Path) -> Recording:
+        return replace(probe(path), fps=0.0)
+
+    monkeypatch.setattr("stepreel.video.probe", rateless)
+    for name in ["a.txt", "b.txt"]:
+        put(folder / name, "1 50 G1\n")
+    with pytest.raises(DatasetError, match=r"a\.txt: counts frames, but a\.MP4 .* give --fps"):
+        strict(folder)
+    assert len(strict(folder, fps=10.0).recordings) == 2
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 3), (3, 10), (0, 18), (100, 110)])
+def test_labels_of_moments_must_be_of_the_whole_video(folder: Path, first: int, last: int) -> None:
+    times = np.arange(first, last, 1 / FPS)
+    np.savez(folder / "a.npz", times=times, labels=np.ones(len(times), int))
+    put(folder / "b.csv", "1,2,1 cut\n")
+    complaint = (
+        r"a\.npz: its labels go from .* to .* s, but a\.MP4 lasts 10\.0 s; "
+        "expected a label for every moment"
+    )
+    with pytest.raises(DatasetError, match=complaint):
+        strict(folder)
+    assert lenient(folder) == (["b"], 1)
+
+
+def test_few_moments_of_the_whole_video_are_enough(folder: Path) -> None:
+    np.savez(folder / "a.npz", times=[2.5, 7.5], labels=[1, 2])
+    put(folder / "b.csv", "1,2,2 cut\n")
+    labels = strict(folder).recordings[0].annotation.labels_at(np.array([1.0, 4.0, 6.0, 9.0]))
+    assert labels.tolist() == [1, 1, 2, 2]
+
+
+def test_labels_of_moments_without_times_are_of_the_videos_frames(folder: Path) -> None:
+    np.savez(folder / "a.npz", labels=np.repeat([0, 2], 50))
+    put(folder / "b.csv", "1,2,2 cut\n")
+    assert strict(folder).recordings[0].annotation.steps[0].start == pytest.approx(4.95)
 
 
 def test_labels_that_end_a_little_after_the_video_end_with_it(folder: Path) -> None:

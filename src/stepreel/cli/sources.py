@@ -27,7 +27,7 @@ class Sources:
 
 def sort_sources(named: Sequence[Path]) -> Sources:
     """Tell videos from feature files; refuse a mixture."""
-    from stepreel.feature_files import PICKLES, holds_features
+    from stepreel.array_files import PICKLES, holds_features
 
     paths = named_once(named)
     features = [holds_features(path) or path.suffix.lower() in PICKLES for path in paths]

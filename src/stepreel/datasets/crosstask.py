@@ -102,7 +102,7 @@ def _take_over(rows: Sequence[Row]) -> list[Row]:
     >>> [(row.start, row.end) for row in _take_over([Row(0, 9, "1"), Row(3, 5, "2")])]
     [(0, 3), (3, 5)]
     """
-    starts = [*(row.start for row in rows[1:]), math.inf]
+    starts = [*(row.start for row in rows[1:]), math.inf][: len(rows)]
     cut = [replace(row, end=min(row.end, start)) for row, start in zip(rows, starts, strict=True)]
     return [row for row in cut if row.end > row.start]
 
@@ -158,7 +158,7 @@ def _open(release: Path, request: Request) -> _Files:
 
 def _tasks(path: Path, problems: Problems) -> list[_Task]:
     """Read blocks of number, title, address, number of steps, and steps."""
-    tasks = []
+    tasks: dict[str, _Task] = {}
     lines = read_lines(path)
     block: list[str] = []
     for line, text in enumerate([*lines, ""], 1):
@@ -171,12 +171,27 @@ def _tasks(path: Path, problems: Problems) -> list[_Task]:
                     f"{place(path, line - len(block))}: a task needs five lines: number, title, "
                     "address, number of steps, and as many steps separated by commas"
                 )
+            elif task.number in tasks:
+                problems.report(
+                    f"{place(path, line - len(block))}: task {task.number} is listed twice"
+                )
             else:
-                tasks.append(task)
+                tasks[task.number] = task
             block = []
     if not tasks:
         raise DatasetError(f"{place(path)}: lists no task")
-    return tasks
+    return _told_apart(list(tasks.values()))
+
+
+def _told_apart(tasks: Sequence[_Task]) -> list[_Task]:
+    """Add their numbers to the names of tasks that would share one, or that have none."""
+    names = [task.name for task in tasks]
+    return [
+        replace(task, name=f"{task.name}_{task.number}".strip("_"))
+        if not task.name or names.count(task.name) > 1
+        else task
+        for task in tasks
+    ]
 
 
 def _block(block: Sequence[str]) -> _Task | None:
@@ -249,6 +264,11 @@ def _recording(
         recording=video,
         duration_seconds=seconds,
     )
+    if not annotation.steps:
+        request.problems.report(
+            f"{place(path)}: a recording without labels; expected lines of step, start, end"
+        )
+        return None
     read_one = None if features is None else partial(read_columns, features, video, cues, fps)
     return LabelledRecording(video, annotation, watch, read_one, files.splits[task.number][video])
 

@@ -2,7 +2,9 @@
 
 Two layouts are read, the released one and a tidied one; the names of folders tell which it is.
 A line reads `start_s,end_s,N step name`. As in the dataset's own evaluation, every frame that a
-line touches shows its step, and a later line prevails over an earlier one.
+line touches shows its step; where one line ends and the next begins within a frame, the later one
+prevails. Lines that overlap are an error, although the authors' code lets the later one prevail:
+only one step can be done at a time, so one of the lines must be wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from stepreel.datasets.benchmark import (
 )
 from stepreel.datasets.egoprocel_layout import Listed, find_recordings, is_wanted
 from stepreel.datasets.frame_labels import read_lines
-from stepreel.datasets.ready_made import or_report
+from stepreel.datasets.ready_made import MOST_DIGITS, or_report, whole_number
 from stepreel.errors import DatasetError
 from stepreel.feature_files import read_features
 
@@ -171,21 +173,27 @@ def _read_steps(request: Request) -> dict[str, StepList]:
     rows = _read_table(path, STEP_COLUMNS, request.problems) if path.exists() else []
     for line, (task, index, name) in rows:
         known = names.setdefault(task.casefold(), {})
-        if not index.isdecimal() or int(index) < 1:
-            request.problems.report(f"{place(path, line)}: {index!r} is no number of a step")
-        elif int(index) in known:
+        number = whole_number(index)
+        if not number:
+            request.problems.report(
+                f"{place(path, line)}: {index[:40]!r} is no number of a step; expected a whole one "
+                f"from 1, of at most {MOST_DIGITS} digits"
+            )
+        elif number in known:
             request.problems.report(f"{place(path, line)}: step {index} of {task} is listed twice")
         else:
-            known[int(index)] = name
+            known[number] = name
     return {task: StepList.of({}, known) for task, known in names.items() if known}
 
 
 def _read_table(
     path: Path, columns: Sequence[str], problems: Problems
 ) -> list[tuple[int, list[str]]]:
-    """Read some columns of a table with a header, and the number of each line."""
-    lines = or_report(problems, partial(read_lines, path)) or []
-    table = csv.reader(lines)
+    """Read some columns of a table with a header, and the number of each line.
+
+    Bad lines can be left out, but a table that is none is always an error.
+    """
+    table = csv.reader(read_lines(path))
     header = [name.strip() for name in next(table, [])]
     if missing := [name for name in columns if name not in header]:
         raise DatasetError(

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stepreel.array_files import READERS
 from stepreel.datasets.annotation import Problems
 from stepreel.datasets.benchmark import NotThereError, Request
 from stepreel.datasets.ready_made import VIDEOS, must_be_there
 from stepreel.errors import DatasetError
-from stepreel.feature_files import READERS
 from stepreel.types import readable
 
-DEEPEST_VIDEO = 3  # folders below ROOT/videos
+DEEPEST_VIDEO = 6  # folders below ROOT/videos; those of EPIC-Tents lie four deep as unpacked
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,13 @@ class Part:
 
 PARTS = (
     Part("meccano", "meccano", "MECCANO", aliases=("MECCANO_RGB_Videos",)),
-    Part("epic-tents", "tent", "EPIC-Tents", ".egoprocel.ann.csv", aliases=("tents", "EPIC_Tents")),
+    Part(
+        "epic-tents",
+        "tent",
+        "EPIC-Tents",
+        ".egoprocel.ann.csv",
+        aliases=("tents", "EPIC_Tents", "EpicTent", "EPIC-Tent"),
+    ),
     Part("egtea", ".egtea", "EGTEA_Gaze+", recipes=True, aliases=("EGTEA-Gaze+", "EGTEA_Gaze")),
     Part("cmu-mmac", ".cmu", "CMU-MMAC", ".csv", True, ("CMU_MMAC", "CMU_Kitchens"), "7150991"),
     Part("pc-assembly", "pc_assembly", "pc_assembly"),
@@ -152,7 +158,7 @@ def _labels_in(folder: Path, part: Part, problems: Problems) -> dict[str, Path]:
 def _with_media(recordings: Sequence[Listed], request: Request) -> list[Listed]:
     """Look up the videos and features of recordings."""
     folder = request.root / "videos"
-    videos = _find_videos(folder)
+    videos = _find_videos(folder, request.problems)
     found = []
     for one in recordings:
         video = _pick_video(one, videos.get(one.name, ()), request.problems)
@@ -162,16 +168,27 @@ def _with_media(recordings: Sequence[Listed], request: Request) -> list[Listed]:
     return found
 
 
-def _find_videos(folder: Path) -> dict[str, list[Path]]:
+def _find_videos(folder: Path, problems: Problems) -> dict[str, list[Path]]:
     """Return videos by name, relative to `folder`; several folders may have one of a name."""
     found: dict[str, list[Path]] = {}
-    for at, inside, names in os.walk(folder, followlinks=True):
+
+    def complain(problem: OSError) -> None:
+        if not isinstance(problem, FileNotFoundError):
+            problems.report(f"{problem.filename}: cannot be looked into ({problem.strerror})")
+
+    for at, inside, names in os.walk(folder, onerror=complain, followlinks=True):
         relative = Path(at).relative_to(folder)
-        inside[:] = sorted(inside) if len(relative.parts) < DEEPEST_VIDEO else []
+        deeper = inside if len(relative.parts) < DEEPEST_VIDEO else []
+        inside[:] = [name for name in sorted(deeper) if not _is_passed_over(Path(at) / name)]
         for path in (relative / name for name in sorted(names) if not name.startswith(".")):
             if path.suffix.lower() in VIDEOS:
                 found.setdefault(readable(path.stem), []).append(path)
     return found
+
+
+def _is_passed_over(folder: Path) -> bool:
+    """Tell whether a folder is hidden, or a link to a folder that it lies in."""
+    return folder.name.startswith(".") or folder.parent.resolve().is_relative_to(folder.resolve())
 
 
 def _pick_video(one: Listed, there: Sequence[Path], problems: Problems) -> Path | None:

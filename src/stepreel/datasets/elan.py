@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -12,6 +13,7 @@ import numpy as np
 from stepreel.datasets.annotation import Row, place
 from stepreel.datasets.frame_labels import read_lines
 from stepreel.errors import DatasetError
+from stepreel.types import readable
 
 TIER_NAMES = ("key steps", "steps")  # the first of these that is there
 
@@ -22,13 +24,15 @@ def read_eaf(path: Path, fps: float | None = None) -> list[Row]:
     The tier is the one called "key steps", else "steps" (in any case, "_" or "-" for blanks), else
     that with the most annotations, else the first of those. Only annotations with times of their
     own (ALIGNABLE_ANNOTATION) count: those that refer to others say more about these, not when.
-    A slot without a time lies evenly between its neighbours that have one.
+    A slot without a time lies evenly between its neighbours that have one. Where ELAN was told to
+    skip the beginning of the video (TIME_ORIGIN), times still count from the video's own.
     """
     document = _parse(path)
     unit = _attribute(document.find("HEADER"), "TIME_UNITS", "milliseconds")
     if unit != "milliseconds":
         raise DatasetError(f"{place(path)}: times are in {unit}; expected milliseconds")
-    slots = _slots(path, document)
+    skipped = _skipped_seconds(path, document)
+    slots = {name: seconds + skipped for name, seconds in _slots(path, document).items()}
     tier = _tier(path, document)
     return [_row(path, one, slots) for one in tier.iter("ALIGNABLE_ANNOTATION")]
 
@@ -50,6 +54,34 @@ def _parse(path: Path) -> Element:
             f"{place(path)}: begins with <{document.tag}>; expected ELAN's <ANNOTATION_DOCUMENT>"
         )
     return document
+
+
+def _skipped_seconds(path: Path, document: Element) -> float:
+    """Return when, in the video, ELAN's time 0 is.
+
+    A media file has an offset (TIME_ORIGIN) if its beginning was cut off to match another one;
+    time in the file is ELAN's time plus that. Of several files, the one that is named like the
+    .eaf counts, and videos before sound.
+    """
+    media = document.findall("HEADER/MEDIA_DESCRIPTOR")
+    media = [one for one in media if path.stem in _stems(one)] or media
+    media = [one for one in media if _attribute(one, "MIME_TYPE").startswith("video")] or media
+    origins = {_attribute(one, "TIME_ORIGIN", "0").strip() for one in media}
+    try:
+        (skipped,) = {int(origin) / 1000 for origin in origins} or {0.0}
+    except (ValueError, OverflowError):
+        raise DatasetError(
+            f"{place(path)}: TIME_ORIGIN of its media is {', '.join(sorted(origins))[:80]}; "
+            "expected milliseconds, and the same of all, or one media file called "
+            f"{readable(path.stem)}"
+        ) from None
+    return skipped
+
+
+def _stems(media: Element) -> list[str]:
+    """Return the names that the addresses of a media file end in, without ending."""
+    addresses = (_attribute(media, name) for name in ("MEDIA_URL", "RELATIVE_MEDIA_URL"))
+    return [PurePosixPath(unquote(address)).stem for address in addresses]
 
 
 def _slots(path: Path, document: Element) -> dict[str, float]:

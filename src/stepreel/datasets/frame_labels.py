@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stepreel.array_files import LONE_CUE
 from stepreel.datasets.annotation import (
     BACKGROUND,
     Row,
@@ -32,6 +33,7 @@ from stepreel.datasets.benchmark import (
     Split,
 )
 from stepreel.datasets.ready_made import (
+    MOST_DIGITS,
     VIDEOS,
     as_recording,
     count_rows,
@@ -43,9 +45,10 @@ from stepreel.datasets.ready_made import (
     read_npy,
     read_table,
     shapes_in,
+    whole_number,
 )
 from stepreel.errors import DatasetError, RecordingError
-from stepreel.feature_files import LONE_CUE, FeatureRecording
+from stepreel.feature_files import FeatureRecording
 from stepreel.types import Seconds, readable
 
 DIFFERENT_FRAMES = 50  # by which features and labels may differ in length
@@ -273,14 +276,18 @@ def _mapping(kind: _Kind, request: Request) -> StepList | None:
     for line, text in enumerate(read_lines(path), 1):
         if not text.strip():
             continue
-        number, label = (*text.strip().split(maxsplit=1), "")[:2]
-        if not (number.isascii() and number.isdigit() and label):
-            request.problems.report(f"{place(path, line)}: {text!r}; expected an id and a label")
-        elif label in ids or int(number) + 1 in ids.values():
-            request.problems.report(f"{place(path, line)}: {text!r} is there already")
+        first, label = (*text.strip().split(maxsplit=1), "")[:2]
+        number = whole_number(first)
+        if number is None or not label:
+            request.problems.report(
+                f"{place(path, line)}: {text[:60]!r}; expected an id, which is a whole number of "
+                f"at most {MOST_DIGITS} digits, and a label"
+            )
+        elif label in ids or number + 1 in ids.values():
+            request.problems.report(f"{place(path, line)}: {text[:60]!r} is there already")
         else:
             empty = label in kind.background or is_background(label)
-            ids[label] = BACKGROUND if empty else int(number) + 1
+            ids[label] = BACKGROUND if empty else number + 1
     return StepList.of(ids, {number: label for label, number in ids.items() if number})
 
 
@@ -291,7 +298,7 @@ def _splits(request: Request) -> dict[str, Split]:
         path = request.root / "splits" / f"{split}.split1.bundle"
         for line, text in enumerate(read_lines(path) if path.exists() else (), 1):
             name = text.strip().rpartition("/")[2].removesuffix(".txt")
-            if splits.setdefault(name, split) != split:
+            if name and splits.setdefault(name, split) != split:
                 request.problems.report(
                     f"{place(path, line)}: {name} is in train.split1.bundle, too"
                 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stepreel.array_files import READERS
 from stepreel.datasets.annotation import (
     Problems,
     Row,
@@ -27,6 +28,7 @@ from stepreel.datasets.benchmark import (
     Split,
 )
 from stepreel.datasets.frame_labels import names_used, read_lines
+from stepreel.datasets.frame_spans import FrameSpan, one_at_a_time
 from stepreel.datasets.ready_made import (
     files_by_stem,
     is_plain,
@@ -36,21 +38,28 @@ from stepreel.datasets.ready_made import (
     seconds_in,
 )
 from stepreel.errors import DatasetError
-from stepreel.feature_files import READERS, read_features
+from stepreel.feature_files import read_features
+from stepreel.types import readable
 
 FPS = 25.0
-SEGMENTS = ("annotations/action_annotations/gt_segments.json", "gt_segments.json")
+SEGMENTS = (
+    "annotations/action_annotations/gt_segments.json",
+    "action_annotations/gt_segments.json",
+    "gt_segments.json",
+)
 VIDEO = "dev3/images/scan_video.avi"  # the camera that looks from above
-SPLITS: Mapping[object, Split] = {"training": "train", "testing": "test"}
+SPLITS: Mapping[str, Split] = {"training": "train", "testing": "test"}
+MOST_FRAMES = 10**9  # of one take: more than a year
+MOST_DIGITS = 18  # of whole numbers, which are read as decimal fractions if they are longer
 
 
 @dataclass(frozen=True)
 class _Scan:
-    """One take of one piece of furniture; `end` is where its labels end, in seconds."""
+    """One take of one piece of furniture; `written` is where its labels stand, for messages."""
 
     name: str
-    rows: list[Row]
-    end: float
+    written: str
+    segments: list[FrameSpan]
     split: Split
 
 
@@ -76,24 +85,40 @@ def _find(root: Path, names: Iterable[str]) -> Path | None:
 def _takes(path: Path, request: Request) -> dict[str, list[_Scan]]:
     """Read all takes by furniture."""
     listed = _splits(request.root, request.problems)
-    fps = request.fps or FPS
     takes: dict[str, list[_Scan]] = {}
-    for key, entry in sorted(_database(path).items()):
+    for key, entry in sorted(_database(path, request.problems).items()):
         furniture, _, name = key.partition("/")
-        if not (is_plain(furniture) and is_plain(name)):
+        if not (is_plain(furniture) and is_plain(name) and _is_text(key)):
             request.problems.report(f"{place(path)}: {key!r}; expected furniture/take")
             continue
-        rows = or_report(request.problems, partial(_rows, path, key, entry, fps))
-        if rows is not None:
-            end = max(row.end for row in rows) + 0.5 / fps
-            split = listed.get(key, SPLITS.get(entry.get("subset"), ""))
-            takes.setdefault(furniture, []).append(_Scan(name, rows, end, split))
+        scan = or_report(request.problems, partial(_scan, name, f"{place(path)}, {key}", entry))
+        if scan is not None:
+            split = listed.get(key, scan.split)
+            takes.setdefault(furniture, []).append(replace(scan, split=split))
     return takes
 
 
-def _database(path: Path) -> dict[str, Any]:
+def _is_text(text: str) -> bool:
+    """Tell whether a text has no halves of characters, which nothing can be written with."""
+    return text == readable(text)
+
+
+def _database(path: Path, problems: Problems) -> dict[str, Any]:
+    repeated: list[str] = []
+
+    def first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                repeated.append(key)
+            else:
+                found[key] = value
+        return found
+
     try:
-        content = json.loads("\n".join(read_lines(path)))
+        content = json.loads(
+            "\n".join(read_lines(path)), object_pairs_hook=first_of_each, parse_int=_whole
+        )
     except json.JSONDecodeError as problem:
         raise DatasetError(
             f"{place(path, problem.lineno)}: is no JSON ({problem.msg})"
@@ -103,35 +128,52 @@ def _database(path: Path) -> dict[str, Any]:
     database = content.get("database") if isinstance(content, dict) else None
     if not isinstance(database, dict):
         raise DatasetError(f"{place(path)}: holds no `database` of takes")
+    for key in repeated:
+        problems.report(f"{place(path)}: {key!r} is there twice in one object; expected once")
     return database
 
 
-def _rows(path: Path, key: str, entry: object, fps: float) -> list[Row]:
-    """Read segments of first and last frame, from 0.
+def _whole(digits: str) -> float:
+    """Read a whole number, however long it is."""
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
 
-    Every row begins and ends half a frame early, so that rounding moves no frame out of its step.
-    """
+
+def _scan(name: str, written: str, entry: object) -> _Scan:
+    """Read segments of first and last frame, from 0."""
     segments = entry.get("annotation") if isinstance(entry, dict) else None
-    if not isinstance(segments, list) or not segments:
-        raise DatasetError(f"{place(path)}, {key}: a take without labels; expected `annotation`")
-    rows = []
-    for number, segment in enumerate(segments, 1):
-        try:
-            label, (first, last) = segment["label"], segment["segment"]
-            if not isinstance(label, str) or first != int(first) or last != int(last):
-                raise ValueError
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise DatasetError(
-                f"{place(path)}, {key}, segment {number}: expected `label`, a text, and `segment`, "
-                "the first and the last frame"
-            ) from None
-        rows.append(Row(_edge(first, fps), _edge(last + 1, fps), label))
-    return rows
+    if not isinstance(entry, dict) or not isinstance(segments, list) or not segments:
+        raise DatasetError(f"{written}: a take without labels; expected `annotation`")
+    subset = entry.get("subset") or ""
+    if not isinstance(subset, str):
+        raise DatasetError(f"{written}: `subset` is {subset!r}; expected training or testing")
+    spans = [_span(written, number, segment) for number, segment in enumerate(segments, 1)]
+    return _Scan(name, written, spans, SPLITS.get(subset, ""))
 
 
-def _edge(frame: float, fps: float) -> float:
-    """Return when a frame begins, which is half a frame before its moment, but not before 0."""
-    return max(frame - 0.5, 0.0) / fps if frame >= 0 else frame / fps
+def _span(written: str, number: int, segment: object) -> FrameSpan:
+    match segment:
+        case {"label": str(label), "segment": [first, last]} if (
+            _is_text(label) and _is_frame(first) and _is_frame(last)
+        ):
+            return FrameSpan(int(first), int(last), label, number)
+    raise DatasetError(
+        f"{written}, segment {number}: {repr(segment)[:80]}; expected `label`, a text, and "
+        "`segment`, the first and the last frame"
+    )
+
+
+def _is_frame(number: object) -> bool:
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return False
+    return abs(number) <= MOST_FRAMES and number == int(number)
+
+
+def _edge(frame: int, fps: float) -> float:
+    """Return when a frame begins, which is half a frame before its moment, but not before 0.
+
+    So rounding moves no frame out of its step.
+    """
+    return max(frame - 0.5, 0.0) / fps
 
 
 def _splits(root: Path, problems: Problems) -> dict[str, Split]:
@@ -154,7 +196,7 @@ def _steps(root: Path, takes: Mapping[str, Iterable[_Scan]], problems: Problems)
     lines = None if path is None else or_report(problems, partial(read_lines, path))
     if lines is None:
         return number_by_name(
-            row.label for scans in takes.values() for scan in scans for row in scan.rows
+            span.label for scans in takes.values() for scan in scans for span in scan.segments
         )
     labels = sorted({text.strip() for text in lines if not is_background(text)})
     return StepList.of({label: number for number, label in enumerate(labels, 1)})
@@ -185,18 +227,27 @@ def _recording(
     steps: StepList,
     request: Request,
 ) -> LabelledRecording | None:
-    seconds: float | None = scan.end
+    spans = _spans(scan, steps, request.problems)
+    if not spans:
+        request.problems.report(f"{scan.written}: a take without labels")
+        return None
+    fps = request.fps or FPS
+    seconds: float | None = (max(span.last for span in scan.segments) + 1) / fps
     read_one = None
     if features is not None:
-        fps = request.fps or (FPS if features.suffix.lower() == ".npy" else None)
-        length = or_report(request.problems, partial(seconds_in, features, fps))
+        rate = request.fps or (FPS if features.suffix.lower() == ".npy" else None)
+        length = or_report(request.problems, partial(seconds_in, features, rate))
         if length is None:
             return None
         seconds = length or None
-        read_one = partial(read_features, features, cues=tuple(request.cues), fps=fps)
-    called = Path(f"{path.name}, {furniture}, {scan.name}")  # for messages; there is no such file
+        read_one = partial(read_features, features, cues=tuple(request.cues), fps=rate)
     annotation = annotate(
-        called, scan.rows, steps, request.problems, recording=scan.name, duration_seconds=seconds
+        Path(scan.written.replace("/", ", ")),  # for messages; there is no such file
+        [Row(_edge(one.first, fps), _edge(one.last + 1, fps), one.label) for one in spans],
+        steps,
+        request.problems,
+        recording=scan.name,
+        duration_seconds=seconds,
     )
     video = _find(
         request.root,
@@ -205,12 +256,30 @@ def _recording(
     return LabelledRecording(scan.name, annotation, video, read_one, scan.split)
 
 
+def _spans(scan: _Scan, steps: StepList, problems: Problems) -> list[FrameSpan]:
+    """Return the segments that can be right; report the others with their frames."""
+
+    def complain(what: str) -> None:
+        problems.report(f"{scan.written}, {what}")
+
+    forward = []
+    for span in scan.segments:
+        if span.first < 0:
+            complain(f"segment {span.number}: {span} begin before frame 0, the first there is")
+        elif span.last < span.first:
+            complain(f"segment {span.number}: {span} end before they begin")
+        else:
+            forward.append(span)
+    return one_at_a_time(forward, steps, complain, unit="segment")
+
+
 FORMAT = DatasetFormat(
     read,
     "IKEA ASM: assembly of four pieces of furniture",
     "https://ikeaasm.github.io/",
     """\
-annotations/action_annotations/gt_segments.json          or gt_segments.json
+annotations/action_annotations/gt_segments.json          or action_annotations/gt_segments.json,
+                                                         or gt_segments.json
 indexing_files/atomic_action_list.txt                    may be missing
 indexing_files/train_cross_env.txt, test_cross_env.txt   may be missing
 features/FURNITURE/TAKE.npy                              one row per frame; .npz, .h5 and

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.array_files import REAL_NUMBERS, read_arrays
 from stepreel.datasets.annotation import (
     BACKGROUND,
     Problems,
@@ -31,9 +30,15 @@ from stepreel.datasets.benchmark import (
     Request,
 )
 from stepreel.datasets.frame_labels import read_lines
-from stepreel.datasets.ready_made import must_be_there, or_report, pick_tasks
+from stepreel.datasets.ready_made import (
+    MOST_DIGITS,
+    must_be_there,
+    or_report,
+    pick_tasks,
+    whole_number,
+)
 from stepreel.errors import DatasetError
-from stepreel.feature_files import READERS, TIMES, FeatureRecording, read_features
+from stepreel.feature_files import TIMES, FeatureRecording, read_features
 from stepreel.types import Seconds, cues_and_widths, readable
 
 LABELS = "labels"
@@ -110,11 +115,20 @@ def _files_in(folder: Path) -> list[Path]:
     return sorted(path for path in there if not path.name.startswith("."))
 
 
+def _named_once(files: Sequence[Path], problems: Problems) -> list[Path]:
+    """Report files whose names differ by nothing but their ending, such as a.npz and a.NPZ."""
+    found: dict[str, Path] = {}
+    for path in files:
+        name = readable(path.stem)
+        if name in found:
+            problems.report(f"{path}: a second file of this name, beside {place(found[name])}")
+        else:
+            found[name] = path
+    return list(found.values())
+
+
 def _load(path: Path, fps: float | None) -> _File:
-    try:
-        arrays = READERS[".npz"](path)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
-        raise DatasetError(f"{place(path)}: cannot be read as .npz ({problem})") from problem
+    arrays = read_arrays(path)
     if LABELS not in arrays:
         raise DatasetError(
             f"{place(path)}: a recording without labels; expected an array `{LABELS}`, one per "
@@ -125,7 +139,7 @@ def _load(path: Path, fps: float | None) -> _File:
     widths = {
         cue: int(array.shape[1])
         for cue, array in arrays.items()
-        if array.ndim == 2 and array.shape[1] > 0 and array.dtype.kind in "fiub"
+        if array.ndim == 2 and array.shape[1] > 0 and array.dtype.kind in REAL_NUMBERS
         if cue not in (LABELS, TIMES) and not cue.endswith("_valid")
     }
     start = float(seconds[0])
@@ -138,23 +152,27 @@ def _texts(path: Path, labels: NDArray[Any]) -> list[str]:
         raise DatasetError(
             f"{place(path)}: {LABELS} have the shape {labels.shape}; expected (T,), one per moment"
         )
-    if labels.dtype.kind == "U":
-        return [str(label) for label in labels]
-    if labels.dtype.kind == "S":
+    if labels.dtype.kind in "US":
         try:
-            return [label.decode() for label in labels.tolist()]
-        except UnicodeDecodeError as problem:
+            return [_text(label) for label in labels.tolist()]
+        except UnicodeError as problem:
             raise DatasetError(f"{place(path)}: {LABELS} are no UTF-8 text") from problem
-    if labels.dtype.kind not in "fiub":
+    if labels.dtype.kind not in REAL_NUMBERS:
         raise DatasetError(f"{place(path)}: {LABELS} must be whole numbers or text")
     whole = np.isfinite(labels) & (np.floor(labels) == labels) & (labels >= BACKGROUND)
+    whole &= labels < 10.0**MOST_DIGITS
     if not whole.all():
         at = int(np.argmin(whole))
         raise DatasetError(
             f"{place(path)}: label {labels[at]} of moment {at + 1}; expected the whole number of a "
-            "step, or 0 for none"
+            f"step, of at most {MOST_DIGITS} digits, or 0 for none"
         )
     return [str(number) for number in labels.astype(np.int64).tolist()]
+
+
+def _text(label: str | bytes) -> str:
+    """Return a label as text; UnicodeError if it is none, such as half of a character."""
+    return label.decode() if isinstance(label, bytes) else label.encode().decode()
 
 
 def _seconds(path: Path, times: NDArray[Any] | None, n: int, fps: float | None) -> Seconds:
@@ -178,12 +196,13 @@ def _seconds(path: Path, times: NDArray[Any] | None, n: int, fps: float | None) 
 
 def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask:
     found = (
-        or_report(request.problems, partial(_load, path, request.fps)) for path in _files_in(folder)
+        or_report(request.problems, partial(_load, path, request.fps))
+        for path in _named_once(_files_in(folder), request.problems)
     )
     files = [file for file in found if file is not None and _keeps_rate(file, request)]
     if not files:
         return LabelledTask(name, (), group=group)
-    cues = tuple(dict.fromkeys(request.cues)) or _shared_cues(folder, files)
+    cues = tuple(dict.fromkeys(request.cues)) or _shared_cues(folder, files, request.problems)
     steps = _read_steps(folder, request.problems)
     if steps is None:
         steps = number_by_name(label for file in files for label in file.labels)
@@ -218,10 +237,21 @@ def _keeps_rate(file: _File, request: Request) -> bool:
     return False
 
 
-def _shared_cues(folder: Path, files: Sequence[_File]) -> tuple[str, ...]:
+def _shared_cues(folder: Path, files: Sequence[_File], problems: Problems) -> tuple[str, ...]:
     """Return the cues that every file has, equally wide, in the order of the first file."""
     first = files[0].widths
-    shared = [cue for cue in first if all(one.widths.get(cue) == first[cue] for one in files)]
+    shared = []
+    for cue in dict.fromkeys(cue for file in files for cue in file.widths):
+        having = next(file for file in files if cue in file.widths)
+        other = next((one for one in files if one.widths.get(cue) != having.widths[cue]), None)
+        if other is None:
+            shared.append(cue)
+            continue
+        width = f"{other.widths[cue]} wide" if cue in other.widths else "no table of numbers"
+        problems.notes.append(
+            f"{place(other.path)}: {cue} is not used, for it is {width} here, but "
+            f"{having.widths[cue]} wide in {place(having.path)}"
+        )
     if not shared:
         raise DatasetError(
             f"{folder}: no cue, that is, (T, D) array, is in every file and equally wide; "
@@ -261,14 +291,19 @@ def _read_steps(folder: Path, problems: Problems) -> StepList | None:
     names: dict[int, str] = {}
     for number, line in enumerate(lines, 1):
         step, _, name = (part.strip() for part in line.partition(","))
-        if not line.strip() or step == str(BACKGROUND):
+        index = whole_number(step)
+        is_header = not names and (step.lower(), name.lower()) == ("id", "name")
+        if not line.strip() or index == BACKGROUND or is_header:
             continue
-        if not step.isdecimal() or not name:
-            problems.report(f"{place(path, number)}: {line[:60]!r}; expected `id,name`")
-        elif int(step) in names:
+        if index is None or not name:
+            problems.report(
+                f"{place(path, number)}: {line[:60]!r}; expected a step's number, of at most "
+                f"{MOST_DIGITS} digits, a comma and its name"
+            )
+        elif index in names:
             problems.report(f"{place(path, number)}: step {step} is listed twice")
         else:
-            names[int(step)] = name
+            names[index] = name
     return StepList.of({name: step for step, name in names.items()}, names)
 
 
@@ -278,7 +313,7 @@ FOLDER/TASK/NAME.npz           or one folder per task
   times                        (T,) seconds, increasing; or give --fps
   labels                       (T,) number or name of the step; 0 for none
   any other                    (T, D) features, one array per cue
-steps.csv                      if wanted, in the folder or its parent: id,name, no header
+steps.csv                      if wanted, in the folder or its parent: lines of id,name
 """
 FORMAT = DatasetFormat(
     read=read,

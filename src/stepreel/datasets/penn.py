@@ -6,8 +6,8 @@ There is no background: every frame is in a phase. Phases count from 0 in the fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,15 @@ from stepreel.datasets.benchmark import (
     LabelledTask,
     NotThereError,
     Request,
-    Split,
+)
+from stepreel.datasets.penn_labels import (
+    ALIASES,
+    N_PHASES,
+    LabelledVideo,
+    action_in,
+    from_folders,
+    from_records,
+    refuse_pickles,
 )
 from stepreel.datasets.ready_made import (
     VIDEOS,
@@ -28,51 +36,16 @@ from stepreel.datasets.ready_made import (
     must_be_there,
     or_report,
     pick_tasks,
-    read_npy,
     shapes_in,
 )
-from stepreel.datasets.tfrecord import SequenceExample, read_examples
-from stepreel.errors import DatasetError
-from stepreel.feature_files import PICKLES, TIMES, read_features
-from stepreel.types import readable
+from stepreel.errors import DatasetError, RecordingError
+from stepreel.feature_files import TIMES, FeatureRecording, read_features
+from stepreel.types import FeatureTrack, Seconds
 
 FPS = 25.0
-N_PHASES = {
-    "baseball_pitch": 4,
-    "baseball_swing": 3,
-    "bench_press": 2,
-    "bowl": 3,
-    "clean_and_jerk": 6,
-    "golf_swing": 3,
-    "jumping_jacks": 4,
-    "pullup": 2,
-    "pushup": 2,
-    "situp": 2,
-    "squat": 4,
-    "tennis_forehand": 3,
-    "tennis_serve": 4,
-}
-ALIASES = {
-    "benchpress": "bench_press",
-    "bowling": "bowl",
-    "pullups": "pullup",
-    "pushups": "pushup",
-    "situps": "situp",
-    "squats": "squat",
-}
-SPLITS: Mapping[str, Split] = {"train": "train", "val": "test"}
 LABELS = "penn_action_labels"
-ADVICE = "pickles can run code and are never read; save labels with numpy.save, one file per video"
-
-
-@dataclass(frozen=True)
-class _Video:
-    """The phases of one video, and what to call the file they are from in messages."""
-
-    name: str
-    path: Path
-    phases: Sequence[int]
-    split: Split
+DIFFERENT_FRAMES = 2  # by which features and labels may differ: decoders disagree about the last
+_Files = Mapping[str, Sequence[Path]]
 
 
 def read(request: Request) -> list[LabelledTask]:
@@ -81,169 +54,158 @@ def read(request: Request) -> list[LabelledTask]:
     labels = request.truth or root / LABELS
     records = sorted({*root.glob("*.tfrecord*"), *root.glob("tfrecords/*.tfrecord*")})
     if not labels.is_dir() and not records:
-        _refuse_pickles(root)
+        refuse_pickles(root)
         raise NotThereError(f"{root}: holds neither {LABELS} nor a .tfrecord file")
-    wanted = set(pick_tasks(request, N_PHASES, group="penn", aliases=ALIASES))
-    found = _from_folders(labels, request) if labels.is_dir() else _from_records(records, request)
-    by_action: dict[str, dict[str, _Video]] = {action: {} for action in sorted(wanted)}
-    for action, video in found:
-        if action in wanted and video.name in by_action[action]:
-            request.problems.report(f"{place(video.path)}: {video.name} is there twice")
-        elif action in wanted:
-            by_action[action][video.name] = video
-    features = files_by_stem(root / "features", (".npy", ".npz"), request.problems)
-    videos = files_by_stem(root / "videos", VIDEOS, request.problems)
-    tasks = [_task(action, by_action[action], features, videos, request) for action in by_action]
+    wanted = pick_tasks(request, N_PHASES, group="penn", aliases=ALIASES)
+    found = from_folders(labels, request) if labels.is_dir() else from_records(records, request)
+    labelled: dict[tuple[str, str], LabelledVideo] = {}
+    for video in found:
+        if (video.action, video.name) not in labelled:
+            labelled[video.action, video.name] = video
+        elif video.action in wanted:
+            request.problems.report(f"{video.written}: {video.name} is there twice")
+    features = _by_number(files_by_stem(root / "features", (".npy", ".npz"), request.problems))
+    videos = _by_number(files_by_stem(root / "videos", VIDEOS, request.problems))
+    _report_strays(features, labelled.values(), wanted, request)
+    tasks = []
+    for action in wanted:
+        ours = [labelled[key] for key in sorted(labelled) if key[0] == action]
+        tasks.append(_task(action, ours, features, videos, request))
     return [task for task in tasks if task.recordings]
 
 
-def _refuse_pickles(folder: Path) -> None:
-    for path in sorted(folder.glob("*")):
-        if path.suffix.lower() in PICKLES:
-            raise DatasetError(f"{place(path)}: {ADVICE}")
+def _by_number(files: Mapping[str, Path]) -> _Files:
+    """Let files be found by the number of their video, too, unless one is called by it alone.
 
-
-def action_in(name: str) -> str | None:
-    """Return the action that a name tells.
-
-    >>> action_in("0001_baseball_pitch"), action_in("bowling_val-0-of-4.tfrecord"), action_in("x")
-    ('baseball_pitch', 'bowl', None)
+    >>> [path.name for path in _by_number({"0001_bowl": Path("0001_bowl.npy")})["0001"]]
+    ['0001_bowl.npy']
     """
-    plain = re.sub(r"[^a-z]+", "_", name.lower())
-    known = {**ALIASES, **{action: action for action in N_PHASES}}
-    for spelling in sorted(known, key=len, reverse=True):
-        if f"_{spelling}_" in f"_{plain}_":
-            return known[spelling]
-    return None
+    found = {stem: [path] for stem, path in files.items()}
+    for stem, path in files.items():
+        number = _number(stem)
+        if number and number not in files:
+            found.setdefault(number, []).append(path)
+    return found
 
 
-def _from_folders(folder: Path, request: Request) -> Iterator[tuple[str, _Video]]:
-    """Read SPLIT/ACTION/VIDEO.npy files; they are few bytes each."""
-    _refuse_pickles(folder)
-    for name, split in SPLITS.items():
-        for inside in sorted(path for path in (folder / name).glob("*") if path.is_dir()):
-            action = ALIASES.get(inside.name.lower(), inside.name.lower())
-            if action not in N_PHASES:
-                request.problems.report(
-                    f"{name}/{readable(inside.name)}: unknown action; known: {', '.join(N_PHASES)}"
-                )
-                continue
-            for video, path in files_by_stem(inside, (".npy",), request.problems).items():
-                phases = or_report(request.problems, partial(_phases, path))
-                if phases is not None:
-                    yield action, _Video(video, path, phases, split)
+def _number(name: str) -> str:
+    match = re.match(r"[0-9]+(?=_|$)", name)
+    return match[0] if match else ""
 
 
-def _phases(path: Path) -> list[int]:
-    array = read_npy(path)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
-        raise DatasetError(
-            f"{place(path)}: holds {array.dtype} {array.shape}; expected one integer per frame"
-        )
-    return [int(phase) for phase in array]
+def _file_of(video: LabelledVideo, files: _Files) -> Path | None:
+    """Return the one file of a video, by name or number, whose name tells no other action."""
+    paths = files.get(video.name) or files.get(_number(video.name), [])
+    fitting = [path for path in paths if action_in(path.stem) in (None, video.action)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
-def _from_records(paths: Sequence[Path], request: Request) -> Iterator[tuple[str, _Video]]:
-    """Read the labels in TFRecords, and leave the pictures in them alone."""
-    for path in paths:
-        names = [name for name in SPLITS if re.search(rf"(?<![a-z]){name}(?![a-z])", path.name)]
-        split = SPLITS[names[0]] if names else ""
-        examples = read_examples(path, ("name", "len", "frame_labels"))
-        while (
-            found := or_report(request.problems, partial(next, examples, (0, None)))
-        ) is not None:
-            offset, example = found
-            if example is None:
-                break
-            told = or_report(request.problems, partial(_told, path, offset, example))
-            if told is not None:
-                name, action, phases = told
-                called = Path(f"{path.name}, {name}")  # for messages; there is no such file
-                yield action, _Video(name, called, phases, split)
-
-
-def _told(path: Path, offset: int, example: SequenceExample) -> tuple[str, str, list[int]]:
-    """Return name, action and phases that a record tells."""
-    where = f"{place(path)}, byte {offset}"
-    names = [name for name in example.context.get("name", ()) if isinstance(name, bytes)]
-    name = names[0].decode("utf-8", "replace") if names else ""
-    action = action_in(name) or action_in(path.name)
-    if not name or action is None:
-        raise DatasetError(f"{where}: {name!r} tells no known action, nor does the file's name")
-    phases = [
-        value
-        for one in example.lists.get("frame_labels", ())
-        for value in one
-        if isinstance(value, int)
-    ]
-    (expected,) = example.context.get("len", ())[:1] or (len(phases),)
-    if not phases or expected != len(phases):
-        raise DatasetError(
-            f"{where}: {name} has {len(phases)} `frame_labels`; expected {expected!r}, one each"
-        )
-    return name, action, phases
+def _report_strays(
+    features: _Files, videos: Iterable[LabelledVideo], wanted: Sequence[str], request: Request
+) -> None:
+    used = {_file_of(video, features) for video in videos}
+    for path in sorted({path for paths in features.values() for path in paths} - used):
+        if action_in(path.stem) in (None, *wanted):
+            request.problems.report(
+                f"features/{place(path)}: has no labels of its own, by name or number"
+            )
 
 
 def _task(
     action: str,
-    labelled: Mapping[str, _Video],
-    features: Mapping[str, Path],
-    videos: Mapping[str, Path],
+    labelled: Sequence[LabelledVideo],
+    features: _Files,
+    videos: _Files,
     request: Request,
 ) -> LabelledTask:
     names = {phase: f"phase {phase}" for phase in range(1, N_PHASES[action] + 1)}
     steps = StepList.of({}, names)
-    recordings = []
-    for name in sorted(labelled):
-        number = name.partition("_")[0]
-        file = features.get(name, features.get(number))
-        video = videos.get(name, videos.get(number))
+    recordings, cut = [], []
+    for video in labelled:
+        file = _file_of(video, features)
         if features and file is None:
-            request.problems.report(f"{place(labelled[name].path)}: has no features")
+            request.problems.report(f"{video.written}: has no features")
             continue
-        read_one = None
-        if file is not None:
-            fps = or_report(request.problems, partial(_rate, file, labelled[name], request.fps))
-            if fps is None:
-                continue
-            read_one = partial(read_features, file, cues=tuple(request.cues), fps=fps or None)
-        annotation = _annotation(action, labelled[name], steps, request)
-        if annotation is not None:
-            recordings.append(
-                LabelledRecording(name, annotation, video, read_one, labelled[name].split)
-            )
+        clock = or_report(request.problems, partial(_clock, file, video, request))
+        if clock is None or not _are_phases(video, request):
+            continue
+        n = min(len(video.phases), len(clock))
+        cut += [video] if len(video.phases) != len(clock) else []
+        annotation = _annotation(video, clock[:n], steps, request)
+        read_one = None if file is None else partial(_read_features, file, n, request)
+        watch = _file_of(video, videos)
+        recordings.append(LabelledRecording(video.name, annotation, watch, read_one, video.split))
+    if cut:
+        request.problems.notes.append(
+            f"{action}: labels and features differ by up to {DIFFERENT_FRAMES} frames (videos: "
+            f"{len(cut)}, first {cut[0].name}); both end with the shorter"
+        )
     return LabelledTask(action, tuple(recordings), names, "penn")
 
 
-def _rate(path: Path, video: _Video, fps: float | None) -> float:
-    """Return the frame rate of features, 0 if they have their own times; check their length."""
-    shapes = shapes_in(path)
-    if fps is None and TIMES in shapes:
-        return 0.0
+def _clock(path: Path | None, video: LabelledVideo, request: Request) -> Seconds:
+    """Return when the frames are: those of the features, or of the labels if there are none."""
+    n, fps = len(video.phases), request.fps or FPS
+    if path is None:
+        return np.arange(n) / fps
+    try:
+        shapes = shapes_in(path)
+    except RecordingError as problem:
+        raise DatasetError(f"features: {problem}") from problem
     lengths = {shape[0] for shape in shapes.values() if len(shape) == 2}
-    if lengths != {len(video.phases)}:
+    if len(lengths) != 1 or abs(min(lengths) - n) > DIFFERENT_FRAMES or lengths == {0}:
         there = ", ".join(map(str, sorted(lengths))) or "no"
         raise DatasetError(
-            f"{place(video.path)}: has {len(video.phases)} labels, but {readable(path.name)} has "
-            f"{there} rows; expected one per frame in both"
+            f"{video.written}: has {n} labels, but features/{place(path)} has {there} rows; "
+            f"expected one per frame in both (they may differ by {DIFFERENT_FRAMES})"
         )
-    return fps or FPS
+    if request.fps is None and TIMES in shapes:
+        recording = read_features(path, cues=tuple(request.cues))
+        return next(iter(recording.tracks.values())).times + recording.start_seconds
+    return np.arange(min(lengths)) / fps
 
 
-def _annotation(action: str, video: _Video, steps: StepList, request: Request) -> Annotation | None:
-    wrong = [i for i, phase in enumerate(video.phases) if not 0 <= phase < N_PHASES[action]]
+def _read_features(path: Path, frames: int, request: Request) -> FeatureRecording:
+    """Read features with their own times or at a frame rate, and end them with the labels."""
+    fps = request.fps or (None if TIMES in shapes_in(path) else FPS)
+    recording = read_features(path, cues=tuple(request.cues), fps=fps)
+    if all(len(track) <= frames for track in recording.tracks.values()):
+        return recording
+    tracks = {
+        cue: FeatureTrack(
+            one.recording, cue, one.times[:frames], one.features[:frames], one.valid[:frames]
+        )
+        for cue, one in recording.tracks.items()
+    }
+    return replace(recording, tracks=tracks, fingerprint=f"{recording.fingerprint}:{frames}")
+
+
+def _are_phases(video: LabelledVideo, request: Request) -> bool:
+    """Tell whether all labels are phases of the action; report the first that is none."""
+    n = N_PHASES[video.action]
+    wrong = [i for i, phase in enumerate(video.phases) if not 0 <= phase < n]
     if wrong:
         request.problems.report(
-            f"{place(video.path)}, frame {wrong[0] + 1}: phase {video.phases[wrong[0]]}, but "
-            f"{action} has the phases 0 to {N_PHASES[action] - 1}"
+            f"{video.written}, frame {wrong[0] + 1}: phase {video.phases[wrong[0]]}, but "
+            f"{video.action} has the phases 0 to {n - 1}"
         )
-        return None
-    fps = request.fps or FPS
-    n = len(video.phases)
-    labels = [str(phase + 1) for phase in video.phases]
-    rows = rows_of_labels(labels, np.arange(n) / fps, end_seconds=n / fps)
+    return not wrong
+
+
+def _annotation(
+    video: LabelledVideo, clock: Seconds, steps: StepList, request: Request
+) -> Annotation:
+    """Give every frame its phase; the last frame lasts as long as the one before."""
+    frame = float(clock[-1] - clock[-2]) if len(clock) > 1 else 1 / (request.fps or FPS)
+    end = float(clock[-1]) + frame
+    labels = [str(phase + 1) for phase in video.phases[: len(clock)]]
     return annotate(
-        video.path, rows, steps, request.problems, recording=video.name, duration_seconds=n / fps
+        Path(video.written),
+        rows_of_labels(labels, clock, end_seconds=end),
+        steps,
+        request.problems,
+        recording=video.name,
+        duration_seconds=end,
     )
 
 
@@ -259,6 +221,7 @@ features/0001.npy                          or .npz: one row per frame; without t
                                            alone
 videos/0001.mp4                            may be missing; frames/0001/*.jpg are not read: make
                                            videos of them, 25 frames per second
+Features and videos may also be called 0001_baseball_pitch.
 Pickles (train.pkl) are never read. 25 frames per second, unless --fps says otherwise.""",
     labels_rate=FPS,
 )

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.array_files import READERS
 from stepreel.datasets.annotation import (
     Row,
     StepList,
     annotate,
+    cut_at_end,
     number_by_name,
     place,
 )
@@ -42,18 +44,39 @@ from stepreel.datasets.ready_made import (
     seconds_in,
 )
 from stepreel.errors import DatasetError
-from stepreel.feature_files import READERS, read_features
+from stepreel.feature_files import read_features
 from stepreel.types import readable
 
 STEP_NAMES, STEP_TIMES = "grammar", "key_steps_time"
+PARTS = "superframe_time"  # start and end of the parts that a whole video was cut into
+# Names that readme.txt of the release lists although data.mat passes them over, and why.
+UNLABELLED = {"cpr_0041": "the release has no key steps and no video of it"}
+
+
+@dataclass(frozen=True)
+class _Video:
+    """The rows of a video, what to call their file, and how long it lasts, where that is told."""
+
+    path: Path
+    rows: Sequence[Row]
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """What data.mat holds: the names of steps, and for every video their times and its length."""
+
+    names: list[str]
+    times: list[NDArray[Any]]
+    seconds: list[float | None]
 
 
 @dataclass(frozen=True)
 class _Truth:
-    """The steps of a task, and the rows of its videos with what to call their file."""
+    """The steps of a task, and its videos by name."""
 
     steps: StepList
-    rows: Mapping[str, tuple[Path, Sequence[Row]]]
+    videos: Mapping[str, _Video]
 
 
 def read(request: Request) -> list[LabelledTask]:
@@ -77,51 +100,67 @@ def read(request: Request) -> list[LabelledTask]:
 
 
 def _from_tables(folder: Path, request: Request) -> _Truth:
-    rows: dict[str, tuple[Path, Sequence[Row]]] = {}
-    for video, path in files_by_stem(folder, (".csv",), request.problems).items():
+    videos: dict[str, _Video] = {}
+    for name, path in files_by_stem(folder, (".csv",), request.problems).items():
         found = key_steps_in(path, request.problems)
         if found is not None:
-            rows[video] = (path, found)
-    return _Truth(number_by_name(row.label for _, found in rows.values() for row in found), rows)
+            videos[name] = _Video(path, found)
+    labels = (row.label for video in videos.values() for row in video.rows)
+    return _Truth(number_by_name(labels), videos)
 
 
 def _from_matrix(task: str, path: Path, request: Request) -> _Truth | None:
     """Read the videos of a task: their names from readme.txt, in the order of data.mat."""
     cells = or_report(request.problems, partial(_load, task, path))
-    videos = _names(task, path.with_name("readme.txt"), request)
-    if cells is None:
+    listed = _names(task, path.with_name("readme.txt"), request)
+    if cells is None or listed is None:
         return None
-    names, times = cells
-    for video in videos[len(times) :]:
-        request.problems.report(
-            f"readme.txt of {task}: {video} has no key steps; data.mat holds {len(times)} videos"
-        )
-    for number in range(len(videos), len(times)):
-        request.problems.report(
-            f"data.mat of {task}: video {number + 1} has no name; readme.txt has {len(videos)}"
-        )
-    rows: dict[str, tuple[Path, Sequence[Row]]] = {}
-    for video, cell in zip(videos, times, strict=False):
-        if not video:
+    names = _one_per_cell(task, listed, len(cells.times), request)
+    if names is None:
+        return None
+    videos: dict[str, _Video] = {}
+    for name, times, seconds in zip(names, cells.times, cells.seconds, strict=True):
+        if not name:
             continue
-        called = Path(f"data.mat of {task}, {video}")  # for messages; there is no such file
-        if video in rows:
-            request.problems.report(f"readme.txt of {task}: {video} is listed twice")
+        called = Path(f"data.mat of {task}, {name}")  # for messages; there is no such file
+        if name in videos:
+            request.problems.report(f"readme.txt of {task}: {name} is listed twice")
             continue
-        found = or_report(request.problems, partial(_rows, called, cell, len(names)))
+        found = or_report(request.problems, partial(_rows, called, times, len(cells.names)))
         if found is not None:
-            rows[video] = (called, found)
-    steps = dict(enumerate(names, 1))
-    return _Truth(StepList.of({str(step): step for step in steps}, steps), rows)
+            videos[name] = _Video(called, found, seconds)
+    steps = dict(enumerate(cells.names, 1))
+    return _Truth(StepList.of({str(step): step for step in steps}, steps), videos)
 
 
-def _load(task: str, path: Path) -> tuple[list[str], list[NDArray[Any]]]:
-    """Return the names of the steps, and for every video a cell of their times."""
+def _one_per_cell(
+    task: str, listed: Sequence[str], n_cells: int, request: Request
+) -> list[str] | None:
+    """Return the names of the `n_cells` videos of data.mat; None if nobody knows which is which.
+
+    Names are matched by position alone: after one too many, all others would be of wrong videos.
+    """
+    names = list(listed)
+    if len(names) != n_cells:
+        names = [name for name in listed if name not in UNLABELLED]
+    if len(names) != n_cells:
+        request.problems.report(
+            f"readme.txt of {task}: lists {len(listed)} videos, but data.mat has key steps of "
+            f"{n_cells}; the two are matched by position, so none of this task can be used; "
+            "expected as many lines as there are videos in data.mat"
+        )
+        return None
+    for name in (name for name in listed if name not in names):
+        request.problems.notes.append(f"{task}: {name} is left out: {UNLABELLED[name]}")
+    return names
+
+
+def _load(task: str, path: Path) -> _Cells:
     from scipy.io import loadmat
 
     what = f"data.mat of {task}"
     try:
-        found = loadmat(path, variable_names=[STEP_NAMES, STEP_TIMES])
+        found = loadmat(path, variable_names=[STEP_NAMES, STEP_TIMES, PARTS])
     except NotImplementedError as problem:
         raise DatasetError(
             f"{what}: is a MATLAB 7.3 file (HDF5), which is not read; "
@@ -133,14 +172,34 @@ def _load(task: str, path: Path) -> tuple[list[str], list[NDArray[Any]]]:
         if name not in found or found[name].dtype != object:
             raise DatasetError(f"{what}: holds no cell array `{name}`")
     names = ["".join(map(str, np.ravel(name))).strip() for name in found[STEP_NAMES].ravel()]
-    return names, list(found[STEP_TIMES].ravel())
+    times = list(found[STEP_TIMES].ravel())
+    parts = list(np.ravel(found.get(PARTS, ())))
+    seconds = [_end(one) for one in parts]
+    return _Cells(names, times, seconds if len(seconds) == len(times) else [None] * len(times))
 
 
-def _names(task: str, path: Path, request: Request) -> list[str]:
+def _end(parts: object) -> float | None:
+    """Return when the last part of a video ends; None if that is not told."""
+    table = np.asarray(parts)
+    if (
+        table.ndim != 2
+        or table.shape[1:] != (2,)
+        or not len(table)
+        or table.dtype.kind not in "fiu"
+    ):
+        return None
+    end = float(table[-1, 1])
+    return end if 0 < end < np.inf else None
+
+
+def _names(task: str, path: Path, request: Request) -> list[str] | None:
     """Return the names of videos; an empty one keeps the place of a line that tells none."""
     must_be_there(path, "the list of videos")
+    lines = or_report(request.problems, partial(read_lines, path))
+    if lines is None:
+        return None
     videos = []
-    for line, text in enumerate(or_report(request.problems, partial(read_lines, path)) or (), 1):
+    for line, text in enumerate(lines, 1):
         parts = [part.strip() for part in text.split("\t")]
         if not text.strip():
             continue
@@ -212,47 +271,42 @@ def split_overlaps(rows: Sequence[Row]) -> list[Row]:
 def _task(name: str, truth: _Truth, request: Request) -> LabelledTask:
     folder = request.root / name
     features = files_by_stem(folder / "features", READERS, request.problems)
-    videos = files_by_stem(folder / "videos", VIDEOS, request.problems)
-    for video in features:
-        if video not in truth.rows:
-            request.problems.report(f"{place(features[video])}: has no key steps in {name}")
+    files = files_by_stem(folder / "videos", VIDEOS, request.problems)
+    for one in features:
+        if one not in truth.videos and one not in UNLABELLED:
+            request.problems.report(f"{place(features[one])}: has no key steps in {name}")
     recordings = []
-    for video in sorted(truth.rows):
-        path, rows = truth.rows[video]
-        file = features.get(video)
-        if features and file is None:
-            request.problems.report(f"{place(path)}: has no features")
+    for one, video in sorted(truth.videos.items()):
+        if features and one not in features:
+            request.problems.report(f"{place(video.path)}: has no features")
             continue
-        one = _recording(video, path, rows, file, truth.steps, request)
-        if one is not None:
-            recordings.append(replace(one, video=videos.get(video)))
+        recording = _recording(one, video, features.get(one), truth.steps, request)
+        if recording is not None:
+            recordings.append(replace(recording, video=files.get(one)))
     return LabelledTask(name, tuple(recordings), truth.steps.names, "procel")
 
 
 def _recording(
-    video: str,
-    path: Path,
-    rows: Sequence[Row],
-    features: Path | None,
-    steps: StepList,
-    request: Request,
+    name: str, video: _Video, features: Path | None, steps: StepList, request: Request
 ) -> LabelledRecording | None:
-    seconds: float | None = None
+    seconds, rows = video.seconds, cut_at_end(video.rows, video.seconds)
     read_one = None
     if features is not None:
-        seconds = or_report(request.problems, partial(seconds_in, features, request.fps))
-        if seconds is None:
+        length = or_report(request.problems, partial(seconds_in, features, request.fps))
+        if length is None:
             return None
+        if length:
+            seconds, rows = length, list(video.rows)
         read_one = partial(read_features, features, cues=tuple(request.cues), fps=request.fps)
     annotation = annotate(
-        path,
+        video.path,
         split_overlaps(rows),
         steps,
         request.problems,
-        recording=video,
-        duration_seconds=seconds or None,
+        recording=name,
+        duration_seconds=seconds,
     )
-    return LabelledRecording(video, annotation, features=read_one)
+    return LabelledRecording(name, annotation, features=read_one)
 
 
 FORMAT = DatasetFormat(
@@ -260,8 +314,9 @@ FORMAT = DatasetFormat(
     "ProceL: instruction videos of twelve tasks",
     "https://www.khoury.northeastern.edu/home/eelhami/procel.htm",
     """\
-TASK/data.mat                cells `grammar` (names of steps) and `key_steps_time` (seconds)
-TASK/readme.txt              one video per line, in the same order: number, tab, name
+TASK/data.mat                cells `grammar` (names of steps), `key_steps_time` (seconds) and
+                             `superframe_time`, which tells how long a video lasts
+TASK/readme.txt              one video per line, in the same order: address, tab, name
   or annotations/TASK/VIDEO.csv instead of both: start,end,number and name of the step
 TASK/features/VIDEO.npy      or .npz, .h5, .safetensors: with `times`, or give --fps
 TASK/videos/VIDEO.mp4        instead of features, or beside them""",

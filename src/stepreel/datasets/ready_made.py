@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from stepreel.array_files import (
+    LONE_CUE,
+    REAL_NUMBERS,
+    errors_named,
+    headers_in,
+    memory_suffices,
+    read_arrays,
+)
 from stepreel.datasets.annotation import Problems
 from stepreel.datasets.benchmark import NotThereError, Request
 from stepreel.errors import DatasetError, RecordingError
@@ -22,6 +28,7 @@ VIDEOS = tuple(
     f".{end}" for end in ["mp4", "mov", "mkv", "webm", "avi", "m4v", "mpg", "mpeg", "ts", "wmv"]
 )
 Shape = tuple[int, ...]
+MOST_DIGITS = 18  # of a step's number; more would not fit into what labels are kept in
 T = TypeVar("T")
 
 
@@ -65,9 +72,8 @@ def files_by_stem(
     deep  look one folder further down, too
     """
     found: dict[str, Path] = {}
-    there = [*folder.glob("*"), *(folder.glob("*/*") if deep else ())] if folder.is_dir() else []
-    for path in sorted(there):
-        if path.name.startswith(".") or path.suffix.lower() not in suffixes or path.is_dir():
+    for path in sorted(_files_in(folder, problems, levels=2 if deep else 1)):
+        if path.suffix.lower() not in suffixes:
             continue
         name = readable(path.stem)
         if name in found:
@@ -77,38 +83,40 @@ def files_by_stem(
     return dict(sorted(found.items()))
 
 
+def _files_in(folder: Path, problems: Problems, *, levels: int) -> list[Path]:
+    """Return what is in a folder, if there is one, and in those in it; report closed ones."""
+    try:
+        inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        folders = {path for path in inside if path.is_dir()}
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        problems.report(f"{folder}: cannot be looked into ({problem.strerror})")
+        return []
+    files = [path for path in inside if path not in folders]
+    if levels > 1:
+        for one in folders:
+            files += _files_in(one, problems, levels=levels - 1)
+    return files
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number that can be a step's; None if it is none, or has too many digits.
+
+    >>> whole_number("017"), whole_number("-1"), whole_number("²"), whole_number("9" * 19)
+    (17, None, None, None)
+    """
+    is_number = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else None
+
+
 def shapes_in(path: Path) -> dict[str, Shape]:
     """Return the shapes of the arrays in a .npy (its array has no name) or .npz file.
 
     Only headers are read; RecordingError if they cannot be, or if pickled objects are inside.
     """
-    try:
-        if path.suffix.lower() == ".npy":
-            with path.open("rb") as file:
-                return {"": _shape(file)}
-        with zipfile.ZipFile(path) as archive:
-            shapes = {}
-            for name in archive.namelist():
-                with archive.open(name) as member:
-                    shapes[name.removesuffix(".npy")] = _shape(member)
-            return shapes
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, NotImplementedError) as problem:
-        raise RecordingError(
-            f"{readable(path.name)}: cannot be read as {path.suffix} ({problem})"
-        ) from problem
-
-
-def _shape(file: IO[bytes]) -> Shape:
-    version = npy_format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = npy_format.read_array_header_1_0(file)
-    else:
-        shape, _, dtype = npy_format.read_array_header_2_0(file)
-    if dtype.hasobject:
-        raise ValueError(
-            "it holds pickled objects, which can run code and are refused; save numbers instead"
-        )
-    return tuple(shape)
+    with errors_named(path):
+        return {name: header.shape for name, header in headers_in(path).items()}
 
 
 def seconds_in(path: Path, fps: float | None) -> float:
@@ -126,14 +134,7 @@ def is_plain(name: str) -> bool:
 
 def read_npy(path: Path) -> NDArray[Any]:
     """Read the array of a .npy file; RecordingError if it is something else, or pickled."""
-    shapes_in(path)
-    try:
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        raise RecordingError(
-            f"{readable(path.name)}: cannot be read as .npy ({problem})"
-        ) from problem
-    return array
+    return read_arrays(path)[LONE_CUE]
 
 
 def read_table(path: Path) -> NDArray[np.float64]:
@@ -164,11 +165,17 @@ def as_recording(
 ) -> FeatureRecording:
     """Make a recording of arrays (T, D) that were read from `path`, by cue, the main one first.
 
-    A row with NaN or infinity is invalid; RecordingError if all are.
+    A row with NaN or infinity is invalid; RecordingError if all are, or if there are no numbers.
     """
     n = len(next(iter(arrays.values())))
     clock: Seconds = np.arange(n) / fps
-    tracks = {cue: _track(name, cue, array, clock) for cue, array in arrays.items()}
+    for array in arrays.values():
+        if array.dtype.kind not in REAL_NUMBERS:
+            raise RecordingError(
+                f"{readable(path.name)}: holds {str(array.dtype)[:40]}; expected real numbers"
+            )
+    with memory_suffices(path):
+        tracks = {cue: _track(name, cue, array, clock) for cue, array in arrays.items()}
     if not any(track.valid.any() for track in tracks.values()):
         raise RecordingError(
             f"{readable(path.name)}: holds no valid moment: there is no row without NaN or infinity"

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.array_files import errors_named, headers_in
 from stepreel.datasets.annotation import Problems, StepList, annotate, place
 from stepreel.datasets.benchmark import (
     DatasetFormat,
@@ -29,7 +30,7 @@ from stepreel.datasets.egoprocel import key_steps_in
 from stepreel.datasets.ready_made import files_by_stem, must_be_there, pick_cues, pick_tasks
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.feature_files import FeatureRecording
-from stepreel.types import FeatureTrack, Floats, Labels, Mask, Seconds
+from stepreel.types import FeatureTrack, Floats, Labels, Mask, Seconds, readable
 
 TASK = "meccano"
 FPS = 12.0
@@ -74,30 +75,40 @@ def read(request: Request) -> list[LabelledTask]:
     root = must_be_there(request.root, "the folder of the released features")
     pick_tasks(request, [TASK], group="steps")
     folder = must_be_there(root / "annotations", "the folder of EgoProceL's labels of MECCANO")
-    labels = {
-        name.zfill(4): path
-        for name, path in files_by_stem(folder, (".csv",), request.problems).items()
-    }
-    if not labels:
-        raise NotThereError(f"{folder}: holds no .csv file")
+    labels = _labels(folder, request.problems)
     tables = _tables(request)
-    names = sorted({*labels, *(name for table in tables for name in table.frames)})
+    # EgoProceL has labels of 17 of MECCANO's 20 recordings; the tables may hold all of them.
+    for name in sorted({name for table in tables for name in table.frames} - set(labels)):
+        request.problems.notes.append(
+            f"{name}: left out: it has features, but there is no annotations/{name}.csv"
+        )
     steps = StepList()
-    found = (_recording(name, labels.get(name), tables, steps, request) for name in names)
+    found = (_recording(name, labels[name], tables, steps, request) for name in sorted(labels))
     recordings = tuple(one for one in found if one is not None)
     return [LabelledTask(TASK, recordings, dict(steps.names), TASK)] if recordings else []
 
 
+def _labels(folder: Path, problems: Problems) -> dict[str, Path]:
+    """Return files of labels by recordings, which are numbers of four digits."""
+    labels: dict[str, Path] = {}
+    for stem, path in files_by_stem(folder, (".csv",), problems).items():
+        name = stem.zfill(4)
+        if name in labels:
+            problems.report(
+                f"{place(path)}: {place(labels[name])} holds labels of {name}, too; "
+                "expected one file per recording"
+            )
+        else:
+            labels[name] = path
+    if not labels:
+        raise NotThereError(f"{folder}: holds no .csv file")
+    return labels
+
+
 def _recording(
-    name: str, labels: Path | None, tables: Sequence[_Table], steps: StepList, request: Request
+    name: str, labels: Path, tables: Sequence[_Table], steps: StepList, request: Request
 ) -> LabelledRecording | None:
     lacking = [table for table in tables if name not in table.frames]
-    if labels is None:
-        request.problems.report(
-            f"{place(tables[0].path)}: a recording without labels: there is no "
-            f"annotations/{name}.csv"
-        )
-        return None
     if lacking:
         request.problems.report(
             f"{place(labels)}: labels without a recording: {place(lacking[0].path)} has no frame "
@@ -111,6 +122,8 @@ def _recording(
     n_frames = 1 + max(int(table.frames[name].offsets.max()) for table in tables)
     # Motion lies between two frames: by itself it knows one frame less than there are.
     n_filmed = n_frames if any(table.cue == APPEARANCE for table in tables) else n_frames + 1
+    for table in tables:
+        _report_gaps(name, table, n_frames, request.problems)
     truth = annotate(
         labels,
         rows,
@@ -125,11 +138,23 @@ def _recording(
     )
 
 
+def _report_gaps(name: str, table: _Table, n_frames: int, problems: Problems) -> None:
+    """Report frames that a table should have, and that would be moments."""
+    n_known = n_frames if table.cue == APPEARANCE else n_frames - 1
+    gaps = np.setdiff1d(np.arange(0, n_known, EVERY), table.frames[name].offsets)
+    if len(gaps):
+        problems.report(
+            f"{place(table.path)}: has no row for {len(gaps)} frames of {name}, the first of them "
+            f"frame {gaps[0] + 1}; was the mapping cut short?"
+        )
+
+
 def _features(name: str, tables: Sequence[_Table], n_frames: int, fps: float) -> FeatureRecording:
     """Read every second frame; a frame that a table lacks is an invalid moment of its cue."""
     wanted = np.arange(0, n_frames, EVERY)
     clock: Seconds = wanted / fps
     tracks = {}
+    marked = set()
     content = hashlib.blake2b(clock.tobytes(), digest_size=16)
     for table in tables:
         frames = table.frames[name]
@@ -139,13 +164,15 @@ def _features(name: str, tables: Sequence[_Table], n_frames: int, fps: float) ->
         values[there] = table.values(frames.rows[at])
         content.update(table.cue.encode() + values.tobytes())
         valid: Mask = there & np.isfinite(values).all(axis=1)
+        if valid[there].all():  # what is invalid has no row in the table, and nothing is wrong
+            marked.add(table.cue)
         values[~valid] = 0
         tracks[table.cue] = FeatureTrack(name, table.cue, clock, values, valid)
     if not any(track.valid.any() for track in tracks.values()):
         raise RecordingError(
             f"{name}: holds no valid moment: there is no row without NaN or infinity"
         )
-    return FeatureRecording(name, content.hexdigest(), tracks, 0.0)
+    return FeatureRecording(name, content.hexdigest(), tracks, 0.0, frozenset(marked))
 
 
 def _tables(request: Request) -> list[_Table]:
@@ -190,12 +217,15 @@ def _appearance_shape(path: Path) -> tuple[int, int]:
 
 def _motion_shape(path: Path) -> tuple[int, int]:
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        raise DatasetError(f"{place(path)}: cannot be read as .npy ({problem})") from problem
-    if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype.kind not in "fiu":
-        raise DatasetError(f"{place(path)}: expected one table of numbers (frames, features)")
-    return int(table.shape[0]), int(table.shape[1])
+        with errors_named(path):
+            table = headers_in(path)[""]
+    except RecordingError as problem:
+        raise DatasetError(str(problem)) from problem
+    if len(table.shape) != 2 or table.dtype.kind not in "fiu":
+        raise DatasetError(
+            f"{place(path)}: holds {table}; expected one table of numbers (frames, features)"
+        )
+    return table.shape[0], table.shape[1]
 
 
 def _frames(cue: str, table: Path, n_rows: int, problems: Problems) -> dict[str, _Frames]:
@@ -242,7 +272,7 @@ def _video_and_frame(key: str) -> tuple[str, int]:
     number = parts[-1].partition(".")[0].rpartition("_")[2]
     if len(parts) < 3 or not number.isdecimal() or len(number) > 9:
         return "", 0
-    return parts[1].zfill(4), int(number)
+    return readable(parts[1]).zfill(4), int(number)
 
 
 def _mapping_path(table: Path) -> Path:

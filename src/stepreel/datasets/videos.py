@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from stepreel.datasets.annotation import (
     OTHER_LENGTH,
@@ -25,9 +26,19 @@ from stepreel.datasets.benchmark import (
     NotThereError,
     Request,
 )
-from stepreel.datasets.formats import WHOLE_FRAMES, find_truth, guess_format, read_rows
+from stepreel.datasets.formats import (
+    NUMBERED,
+    PER_MOMENT,
+    WHOLE_FRAMES,
+    find_truth,
+    guess_format,
+    read_moments_of,
+    read_rows,
+)
 from stepreel.datasets.ready_made import VIDEOS, files_by_stem, must_be_there, or_report, pick_tasks
 from stepreel.types import Recording, readable
+
+COUNT_FRAMES = frozenset({"frames", "jigsaws"})  # formats that say nothing of seconds
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class _Pair:
     truth: Path
     rows: list[Row]
     duration_seconds: float | None
-    whole_frames: bool
+    kind: str
 
 
 def read(request: Request) -> list[LabelledTask]:
@@ -50,7 +61,10 @@ def read(request: Request) -> list[LabelledTask]:
         raise NotThereError(f"{root}: holds no video ({', '.join(VIDEOS)})")
     truth = find_truth(root if request.truth is None else request.truth, request.problems)
     pairs = _pairs(videos, truth, request)
-    steps = number_by_name(row.label for pair in pairs for row in pair.rows)
+    steps = number_by_name(
+        (row.label for pair in pairs for row in pair.rows),
+        numbers_decide=all(pair.kind in NUMBERED for pair in pairs),
+    )
     recordings = tuple(_labelled(pair, steps, request.problems) for pair in pairs)
     return [LabelledTask(name, recordings, dict(steps.names))] if recordings else []
 
@@ -81,33 +95,44 @@ def _pair(name: str, video: Path, truth: Path, request: Request) -> _Pair | None
     kind = or_report(request.problems, partial(guess_format, truth))
     if recording is None or kind is None:
         return None
-    per_frame = kind == "frames"
-    # One label per frame means the video's own frames, unless somebody says otherwise.
-    fps = request.fps or (recording.fps or None if per_frame else None)
+    # Labels that count frames mean the video's own, unless somebody says otherwise.
+    fps = request.fps or recording.fps or None
+    if fps is None and kind in COUNT_FRAMES:
+        request.problems.report(
+            f"{place(truth)}: counts frames, but {recording.name} does not tell how many there are "
+            "per second; give --fps NUMBER"
+        )
+        return None
     rows = or_report(request.problems, partial(read_rows, truth, fps, kind))
     if rows is None:
         return None
-    if per_frame and fps and not _fits(truth, rows, fps, recording, request.problems):
+    if kind in PER_MOMENT and not _fits(truth, fps, kind, recording, request.problems):
         return None
     duration = recording.declared_seconds or None
-    whole_frames = kind in WHOLE_FRAMES
-    return _Pair(name, video, truth, cut_at_end(rows, duration), duration, whole_frames)
+    return _Pair(name, video, truth, cut_at_end(rows, duration), duration, kind)
 
 
 def _fits(
-    truth: Path, rows: Sequence[Row], fps: float, recording: Recording, problems: Problems
+    truth: Path, fps: float | None, kind: str, recording: Recording, problems: Problems
 ) -> bool:
-    """Tell whether per-frame labels end with their video."""
-    length, expected = rows[-1].end, recording.declared_seconds
-    off = abs(length - expected)
-    if not expected or off <= PAST_THE_END_SECONDS or off <= OTHER_LENGTH * expected:
+    """Tell whether labels of all moments begin and end with their video."""
+    labels, times = read_moments_of(truth, fps, kind)
+    moment = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    start, end, expected = float(times[0]), float(times[-1]) + moment, recording.declared_seconds
+    slack = max(PAST_THE_END_SECONDS, OTHER_LENGTH * expected, moment)
+    if not expected or max(start, abs(end - expected)) <= slack:
         return True
-    count = round(length * fps)
-    problems.report(
-        f"{place(truth)}: {count} labels at {fps:g} per second last {length:.1f} s, but "
-        f"{recording.name} lasts {expected:.1f} s: a different fps than stated? "
-        f"--fps {count / expected:.4g} would fit"
-    )
+    if fps is not None and kind in COUNT_FRAMES:
+        problems.report(
+            f"{place(truth)}: {len(labels)} labels at {fps:g} per second last {end:.1f} s, but "
+            f"{recording.name} lasts {expected:.1f} s: a different fps than stated? "
+            f"--fps {len(labels) / expected:.4g} would fit"
+        )
+    else:
+        problems.report(
+            f"{place(truth)}: its labels go from {start:.1f} to {end:.1f} s, but {recording.name} "
+            f"lasts {expected:.1f} s; expected a label for every moment of the video"
+        )
     return False
 
 
@@ -119,7 +144,7 @@ def _labelled(pair: _Pair, steps: StepList, problems: Problems) -> LabelledRecor
         problems,
         recording=pair.name,
         duration_seconds=pair.duration_seconds,
-        whole_frames=pair.whole_frames,
+        whole_frames=pair.kind in WHOLE_FRAMES,
     )
     return LabelledRecording(pair.name, truth, video=pair.video)
 

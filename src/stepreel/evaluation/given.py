@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
+from stepreel.array_files import read_arrays
 from stepreel.datasets.annotation import (
     Problems,
     StepList,
@@ -20,11 +19,10 @@ from stepreel.datasets.annotation import (
     split_number,
 )
 from stepreel.datasets.formats import FORMATS, STORYBOARD, find_truth
-from stepreel.errors import DatasetError, StepreelError
+from stepreel.errors import DatasetError, RecordingError, StepreelError
 from stepreel.evaluation.label_files import read_label_file
 from stepreel.evaluation.localization import NO_STEP, labels_of_storyboard
 from stepreel.evaluation.same_moments import Labelled, Moments, Spans
-from stepreel.feature_files import READERS
 from stepreel.storyboard import read_storyboard
 from stepreel.types import Labels
 
@@ -97,9 +95,9 @@ def _read_board(path: Path) -> tuple[str, Given]:
 
 def _read_npz(path: Path) -> Moments:
     try:
-        arrays = READERS[".npz"](path)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as problem:
-        raise DatasetError(f"{place(path)}: cannot be read as .npz ({problem})") from problem
+        arrays = read_arrays(path)
+    except RecordingError as problem:
+        raise DatasetError(str(problem)) from problem
     named = [name for name in LABEL_ARRAYS if name in arrays]
     if not named or "times" not in arrays:
         raise DatasetError(
