@@ -8,7 +8,8 @@ import pytest
 
 from stepreel.datasets.annotation import Problems, Row
 from stepreel.datasets.benchmark import NotThereError, Request
-from stepreel.datasets.frame_labels import BREAKFAST, GTEA, SALADS, read_frame_labels, read_lines
+from stepreel.datasets.frame_labels import BREAKFAST, GTEA, SALADS, read_frame_labels
+from stepreel.datasets.lines import read_lines
 from stepreel.errors import DatasetError, RecordingError
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "breakfast_coffee"
@@ -305,13 +306,6 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "groundTruth").mkdir()
     with pytest.raises(NotThereError, match="holds no file of labels"):
         BREAKFAST.read(request(tmp_path))
-
-
-def test_labels_may_lie_elsewhere(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    elsewhere = tmp_path_factory.mktemp("truth") / "labels"
-    (root / "groundTruth").rename(elsewhere)
-    (task,) = BREAKFAST.read(request(root, truth=elsewhere))
-    assert [one.name for one in task.recordings] == [NAME]
 
 
 def test_an_unknown_cue_is_refused(root: Path) -> None:

@@ -42,7 +42,7 @@ def evaluate(
         "results"
     ),
     truth: Annotated[
-        Path | None, typer.Option(help="Folder with the labels, if not inside ROOT.")
+        Path | None, typer.Option(help="Folder with the labels of videos, if not ROOT.")
     ] = None,
     task: Annotated[str | None, typer.Option(help="One task, or one group of tasks.")] = None,
     cues: Annotated[
@@ -117,7 +117,7 @@ def evaluate(
         extras = _extras(task_metrics or [], sweep_clusters, sweep_cues, sweep_recordings)
         kind = _kind(dataset)
         _check_options(dataset, cues, truth)
-        request = Request(root, problems, task, _names(cues), fps, truth)
+        request = Request(root, problems, task=task, cues=_names(cues), fps=fps, truth=truth)
         tasks = _read(kind, request)
         check_writable(output)
         described = {

@@ -21,7 +21,7 @@ from stepreel.datasets.benchmark import (
     LabelledTask,
     Request,
 )
-from stepreel.datasets.frame_labels import read_lines
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import (
     VIDEOS,
     as_recording,
@@ -147,7 +147,7 @@ def _open(release: Path, request: Request) -> _Files:
         next((top / name for top in around if (top / name).is_dir()), release / name)
         for name in ("crosstask_features", "videos")
     )
-    truth = must_be_there(request.truth or release / "annotations", "the folder of annotations")
+    truth = must_be_there(release / "annotations", "the folder of annotations")
     return _Files(
         files_by_stem(truth, (".csv",), request.problems),
         files_by_stem(features, (".npy",), request.problems),

@@ -24,7 +24,7 @@ from stepreel.datasets.benchmark import (
     Request,
 )
 from stepreel.datasets.egoprocel_layout import Listed, find_recordings, is_wanted
-from stepreel.datasets.frame_labels import read_lines
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import MOST_DIGITS, or_report, whole_number
 from stepreel.errors import DatasetError
 from stepreel.feature_files import read_features

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from stepreel.datasets.annotation import Row, place
-from stepreel.datasets.frame_labels import read_lines
+from stepreel.datasets.lines import read_lines
 from stepreel.errors import DatasetError
 from stepreel.types import readable
 

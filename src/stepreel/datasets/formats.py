@@ -12,8 +12,9 @@ from stepreel.datasets.benchmark import NotThereError
 from stepreel.datasets.crosstask import read_steps
 from stepreel.datasets.egoprocel import read_key_steps
 from stepreel.datasets.elan import read_eaf
-from stepreel.datasets.frame_labels import read_frame_labels, read_frames, read_lines
+from stepreel.datasets.frame_labels import read_frame_labels, read_frames
 from stepreel.datasets.jigsaws import read_transcription
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.npz import read_labels, read_moments
 from stepreel.errors import DatasetError, StepreelError
 from stepreel.report.palette import letter

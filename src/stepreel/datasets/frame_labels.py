@@ -32,6 +32,7 @@ from stepreel.datasets.benchmark import (
     Request,
     Split,
 )
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import (
     MOST_DIGITS,
     VIDEOS,
@@ -39,6 +40,7 @@ from stepreel.datasets.ready_made import (
     count_rows,
     files_by_stem,
     must_be_there,
+    names_used,
     or_report,
     pick_cues,
     pick_tasks,
@@ -52,22 +54,6 @@ from stepreel.feature_files import FeatureRecording
 from stepreel.types import Seconds, readable
 
 DIFFERENT_FRAMES = 50  # by which features and labels may differ in length
-
-
-def read_lines(path: Path) -> list[str]:
-    """Read UTF-8 text, with or without byte-order mark; lines without their ends."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise NotThereError(f"{path}: is not there") from None
-    except OSError as problem:
-        raise DatasetError(f"{path}: cannot be read ({problem.strerror})") from problem
-    except UnicodeDecodeError as problem:
-        raise DatasetError(
-            f"{place(path)}: is no UTF-8 text (byte {problem.start + 1}); save it as UTF-8"
-        ) from problem
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
 
 
 def read_frame_labels(path: Path, fps: float | None) -> list[Row]:
@@ -171,7 +157,7 @@ def _read(kind: _Kind, request: Request) -> list[LabelledTask]:
 
 def _open(kind: _Kind, request: Request) -> _Folder:
     root = must_be_there(request.root, "the dataset's folder")
-    truth = must_be_there(request.truth or root / "groundTruth", "the folder of labels")
+    truth = must_be_there(root / "groundTruth", "the folder of labels")
     folder = _Folder(
         kind,
         request,
@@ -250,12 +236,6 @@ def _task(folder: _Folder, task: str, names: Iterable[str]) -> LabelledTask:
         video, split = folder.videos.get(name), folder.splits.get(name, "")
         recordings.append(LabelledRecording(name, annotation, video, read, split))
     return LabelledTask(task, tuple(recordings), names_used(recordings, steps), kind.group)
-
-
-def names_used(recordings: Iterable[LabelledRecording], steps: StepList) -> dict[int, str]:
-    """Return the names of the steps that are really done in some recording."""
-    used = {step.step for one in recordings for step in one.annotation.steps}
-    return {number: name for number, name in sorted(steps.names.items()) if number in used}
 
 
 def _number(kind: _Kind, truths: Iterable[_Truth]) -> StepList:

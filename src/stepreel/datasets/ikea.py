@@ -27,12 +27,13 @@ from stepreel.datasets.benchmark import (
     Request,
     Split,
 )
-from stepreel.datasets.frame_labels import names_used, read_lines
 from stepreel.datasets.frame_spans import FrameSpan, one_at_a_time
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import (
     files_by_stem,
     is_plain,
     must_be_there,
+    names_used,
     or_report,
     pick_tasks,
     seconds_in,
@@ -66,7 +67,7 @@ class _Scan:
 def read(request: Request) -> list[LabelledTask]:
     """Read the takes of every piece of furniture, each of which is a task."""
     root = must_be_there(request.root, "the dataset's folder")
-    path = request.truth or _find(root, SEGMENTS)
+    path = _find(root, SEGMENTS)
     if path is None:
         raise NotThereError(f"{root}: holds none of {', '.join(SEGMENTS)}")
     takes = _takes(path, request)

@@ -19,13 +19,14 @@ from stepreel.datasets.benchmark import (
     NotThereError,
     Request,
 )
-from stepreel.datasets.frame_labels import names_used, read_lines
 from stepreel.datasets.frame_spans import FrameSpan, one_at_a_time
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import (
     VIDEOS,
     as_recording,
     files_by_stem,
     must_be_there,
+    names_used,
     or_report,
     pick_cues,
     pick_tasks,

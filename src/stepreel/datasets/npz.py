@@ -29,7 +29,7 @@ from stepreel.datasets.benchmark import (
     NotThereError,
     Request,
 )
-from stepreel.datasets.frame_labels import read_lines
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import (
     MOST_DIGITS,
     must_be_there,

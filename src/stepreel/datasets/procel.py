@@ -34,7 +34,7 @@ from stepreel.datasets.benchmark import (
     Request,
 )
 from stepreel.datasets.egoprocel import key_steps_in
-from stepreel.datasets.frame_labels import read_lines
+from stepreel.datasets.lines import read_lines
 from stepreel.datasets.ready_made import (
     VIDEOS,
     files_by_stem,
@@ -82,7 +82,7 @@ class _Truth:
 def read(request: Request) -> list[LabelledTask]:
     """Read the tasks: from data.mat, or from one .csv file per video."""
     root = must_be_there(request.root, "the dataset's folder")
-    converted = request.truth or root / "annotations"
+    converted = root / "annotations"
     tables = {readable(file.parent.name): file.parent for file in converted.glob("*/*.csv")}
     matrices = {readable(file.parent.name): file for file in root.glob("*/data.mat")}
     if not tables and not matrices:

@@ -18,8 +18,8 @@ from stepreel.array_files import (
     memory_suffices,
     read_arrays,
 )
-from stepreel.datasets.annotation import Problems
-from stepreel.datasets.benchmark import NotThereError, Request
+from stepreel.datasets.annotation import Problems, StepList
+from stepreel.datasets.benchmark import LabelledRecording, NotThereError, Request
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.feature_files import FeatureRecording
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds, readable
@@ -210,3 +210,9 @@ def or_report(problems: Problems, read: Callable[[], T]) -> T | None:
     except (DatasetError, RecordingError) as problem:
         problems.report(str(problem))
         return None
+
+
+def names_used(recordings: Iterable[LabelledRecording], steps: StepList) -> dict[int, str]:
+    """Return the names of the steps that are really done in some recording."""
+    used = {step.step for one in recordings for step in one.annotation.steps}
+    return {number: name for number, name in sorted(steps.names.items()) if number in used}
