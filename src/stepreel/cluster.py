@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
 from stepreel.errors import RecordingError
 from stepreel.types import Clustering, FeatureTrack, Floats, Labels, Mask
+
+FEW_VALUES = 2**22  # that a pass over them takes some milliseconds
 
 
 def cluster_recordings(
@@ -45,12 +48,23 @@ def fit_centres(
         [track.features[~mask] for track, mask in zip(embeddings, aside, strict=True)]
     )
     n_clusters = min(n_clusters, len(points))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _threads_for(points):
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
         fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(points)
     order = _order_of_appearance(fitted.labels_)
     centres: Floats = fitted.cluster_centers_[order].astype(np.float32)
     return centres
+
+
+def _threads_for(points: Floats) -> AbstractContextManager[object]:
+    """Cluster few points with one thread.
+
+    Several wait for one another after every pass; on a busy machine that takes forty times longer
+    than the work itself.
+    """
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, "openmp") if points.size < FEW_VALUES else nullcontext()
 
 
 def assign_recordings(
