@@ -12,13 +12,13 @@ from evaluations import make_evaluation
 from stepreel.evaluation.baselines import BASELINES
 from stepreel.evaluation.drawing import in_order, lay_out
 from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import METHODS
+from stepreel.evaluation.methods import METHODS, NULL_METHODS
 from stepreel.evaluation.page import render_evaluation
 from stepreel.evaluation.pictures import Bar, Barcode, Confusion, TaskPictures
 from stepreel.report.page import sha256_source
 
 NASTY = "</title></script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
-VOID = {"meta", "link", "input", "img", "br", "col"}
+VOID = {"meta", "link", "input", "img", "br", "col", "wbr"}
 
 
 class Page(HTMLParser):
@@ -103,6 +103,7 @@ def test_names_stay_text():
     )
     results["skipped"] = {NASTY: NASTY}
     results["left_out"] = [NASTY]
+    results["notes"] = [NASTY]
     results["task_metrics"] = {NASTY: {"note": NASTY, "methods": {NASTY: {NASTY: spread(1.5)}}}}
     results["sweeps"] = {NASTY: {NASTY: {"protocols": results["protocols"]}}}
     page = Page(render_evaluation(results, pictures))
@@ -121,15 +122,60 @@ def test_nulls_stand_apart_from_learned_methods_which_come_first():
     assert groups == ["learned", "raw", "blind"]
 
 
-def test_a_lead_over_the_equal_split_is_shown_and_marked_unclear_within_the_spread():
+def with_nulls(results: dict[str, Any], protocol: str, f1: float) -> None:
+    for method in NULL_METHODS:
+        results["protocols"][protocol][method]["f1"] = spread(f1)
+
+
+def test_a_lead_over_the_best_null_is_shown_and_marked_unclear_within_either_spread():
     results, pictures = make_evaluation()
-    with_f1(results, "strict", equal_split=(40.0, 0.0), paper=(52.34, 1.0), stepreel=(41.0, 3.0))
-    with_f1(results, "egoprocel", equal_split=(40.0, 0.0), paper=(36.5, 1.0))
+    for protocol in PROTOCOLS:
+        with_nulls(results, protocol, 10.0)
+    with_f1(results, "strict", raw_kmeans=(40.0, 0.0), paper=(52.34, 1.0), stepreel=(41.0, 3.0))
+    with_f1(results, "egoprocel", one_cluster=(40.0, 3.7), paper=(36.5, 1.0), stepreel=(35.9, 1.0))
     text = render_evaluation(results, pictures)
     assert '<span class="lead-over gain">+12.3</span>' in text
     assert '<span class="lead-over unclear">+1.0</span>' in text
-    assert '<span class="lead-over loss">−3.5</span>' in text
+    assert '<span class="lead-over unclear">−3.5</span>' in text
+    assert '<span class="lead-over loss">−4.1</span>' in text
     assert text.count('class="lead-over') == 2 * len(PROTOCOLS)
+
+
+@pytest.mark.parametrize(
+    ("null", "n_seeds"), [("one-cluster", 2), ("time-kmeans", 2), ("equal-split", 1)]
+)
+def test_nothing_is_green_where_any_null_is_as_good(null, n_seeds):
+    results, pictures = make_evaluation(seeds=list(range(n_seeds)))
+    for protocol in PROTOCOLS:
+        with_nulls(results, protocol, 10.0)
+        with_f1(results, protocol, paper=(60.0, 0.0), stepreel=(20.0, 0.0))
+        results["protocols"][protocol][null]["f1"] = spread(60.0)
+    text = render_evaluation(results, pictures)
+    assert "lead-over gain" not in text
+    assert text.count('<span class="lead-over unclear">+0.0</span>') == len(PROTOCOLS)
+    assert text.count("<span>best null</span>") == len(PROTOCOLS)
+    assert f"has as much as the best null baseline, {null}" in " ".join(Page(text).text.split())
+
+
+def test_the_mark_on_a_bar_is_the_best_null_of_the_column():
+    results, pictures = make_evaluation()
+    with_nulls(results, "strict", 10.0)
+    with_f1(results, "strict", equal_split=(20.0, 0.0), time_kmeans=(33.33, 0.0))
+    text = render_evaluation(results, pictures)
+    assert text.count('<line class="mark" x1="33.33%"') == len(METHODS)
+    assert '<line class="mark" x1="20.0%"' not in text
+
+
+def test_steps_are_compared_with_the_best_null_and_an_equal_split():
+    results, _ = make_evaluation()
+    figures = results["protocols"]["strict"]
+    with_nulls(results, "strict", 10.0)
+    with_f1(results, "strict", time_kmeans=(33.0, 0.0))
+    view = lay_out(drawn([Bar(0, 1, 5)]), figures)
+    assert view.null == "time-kmeans"
+    assert view.compared == ["paper", "stepreel", "time-kmeans", "equal-split"]
+    with_f1(results, "strict", equal_split=(34.0, 0.0))
+    assert lay_out(drawn([Bar(0, 1, 5)]), figures).compared == ["paper", "stepreel", "equal-split"]
 
 
 def test_the_best_learned_method_is_compared_with_the_best_null():
@@ -153,6 +199,19 @@ def test_one_seed_has_no_spread():
     assert "with one seed, the spread is unknown" in text
 
 
+def test_a_spread_that_would_be_written_0_is_hidden_everywhere():
+    results, pictures = make_evaluation()
+    results["task_metrics"] = {
+        "kendall": {"note": "", "methods": {"time": {"tau_b": spread(0.5, 0.0004)}}}
+    }
+    for methods in results["protocols"].values():
+        for figures in methods.values():
+            for name in figures.keys() - {"per_step"}:
+                figures[name]["std"] = 0.049
+    text = Page(render_evaluation(results, pictures)).text
+    assert "±0.0" not in text
+
+
 def test_labels_alone_give_a_page_of_baselines_and_say_what_was_skipped():
     results, pictures = make_evaluation(methods=list(BASELINES))
     results["skipped"] = {"paper": "needs features: there are no videos"}
@@ -162,6 +221,38 @@ def test_labels_alone_give_a_page_of_baselines_and_say_what_was_skipped():
     assert "on the very recordings" not in text
     assert "needs features: there are no videos" in text
     assert "r09: nothing says how long it lasts" in text
+
+
+def test_how_many_recordings_are_scored_is_said_beside_what_was_left_out():
+    results, pictures = make_evaluation()
+    results["left_out"] = [
+        "tea 01: 2 of 120 rows with NaN",
+        "tea 01: a step past the end",
+        "x.csv: no steps",
+    ]
+    text = render_evaluation(results, pictures)
+    assert "3 recordings are scored, 1 of them with something left out." in text
+    parts, rest = text.index("Parts of recordings"), text.index("Recordings, files and labels")
+    assert parts < text.index("2 of 120 rows") < text.index("past the end") < rest
+    assert rest < text.index("x.csv: no steps")
+
+
+def test_notes_are_shown_and_those_of_several_recordings_folded():
+    results, pictures = make_evaluation()
+    assert "#notes" not in render_evaluation(results, pictures)
+    results["notes"] = ["tea 00: is short", "tea 01: is short", "tea 02: is long"]
+    words = " ".join(Page(render_evaluation(results, pictures)).text.split())
+    assert words.count("is short") == 1
+    assert "tea 02: is long" in words
+
+
+@pytest.mark.parametrize(
+    ("tasks", "heading"), [(["tea_time"], "tea_<wbr>time"), (["tea", "coffee"], "drinks")]
+)
+def test_the_heading_is_the_name_of_the_set_and_its_kind_is_a_fact(tasks, heading):
+    text = render_evaluation(*make_evaluation(tasks=tasks))
+    assert f"<h1><bdi>{heading}</bdi></h1>" in text
+    assert "<li>Drinks</li>" in text
 
 
 @pytest.mark.parametrize("methods", [["paper"], ["stepreel", "random"], ["one-cluster"]])
@@ -200,7 +291,16 @@ def test_sweeps_and_other_measures_become_tables():
             "note": "means over pairs",
             "methods": {"time": {"tau_b": spread(-0.5), "undefined": spread(3.0)}},
         },
-        "phases": {"paper": {"all": {"0.1": spread(61.25, 2.0), "1": 80.5}}, "raw": {"all": {}}},
+        "phases": {
+            "note": "accuracy",
+            "methods": {
+                "raw": {"with 0.1": spread(61.25, 2.0), "with 1": spread(80.5)},
+                "paper": {
+                    "with 0.1": {"mean": None, "std": None, "seeds": []},
+                    "with 1": spread(9),
+                },
+            },
+        },
     }
     text = render_evaluation(results, pictures)
     words = " ".join(Page(text).text.split())
@@ -208,9 +308,8 @@ def test_sweeps_and_other_measures_become_tables():
     assert "12.3 ±0.5" in words
     assert "kendall: means over pairs" in words
     assert "<td>−0.500</td><td>3</td>" in text
-    assert "all · 0.1" in words
     assert "<td>61.2 ±2.0</td><td>80.5</td>" in text
-    assert "<td>–</td><td>–</td>" in text
+    assert "<td>–</td><td>9.0</td>" in text
 
 
 def test_all_of_a_steps_bars_in_a_row_are_one_path():
@@ -244,9 +343,43 @@ def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
 
 def test_steps_that_share_a_name_are_told_apart_in_a_confusion():
     one = drawn([Bar(0, 1, 5)], names=("pour", "pour"))
-    confusion = Confusion("paper", list(one.steps.values()), ["pour", "pour", "–"], [[0.0] * 3] * 3)
+    confusion = Confusion("paper", [0, 9, 5, -2], [[0.0] * 4] * 3)
     view = lay_out(dataclasses.replace(one, confusions=[confusion]), {})
-    assert [step and step.id for _, step in view.heats[0].columns] == [5, 9, None]
+    assert [(name, step and step.id) for name, step in view.heats[0].columns] == [
+        ("no step", None),
+        ("pour", 9),
+        ("pour", 5),
+        ("–", None),
+    ]
+
+
+def test_a_confusion_names_its_clusters_by_the_ids_of_steps():
+    confusions = make_evaluation()[1][0].confusions
+    by_method = {one.method: one for one in confusions}
+    assert by_method["equal-split"].clusters == [1, 2, 3, -2]  # K = 4, and 3 steps
+    assert set(by_method["paper"].clusters) == {0, 1, 2, 3, -2}
+
+
+def test_a_step_without_a_name_is_called_step_and_its_number():
+    view = lay_out(drawn([Bar(0, 1, 9)], names=("5", "stir")), {})
+    assert [step.name for step in view.steps] == ["background", "step 5", "stir"]
+
+
+def test_recordings_of_one_scale_have_a_time_axis():
+    one = drawn([Bar(0, 1, 5)])
+    codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in (185.0, 100.0)]
+    ticks = lay_out(dataclasses.replace(one, barcodes=codes), {}).ticks
+    assert [tick.text for tick in ticks] == ["0:00", "0:30", "1:00", "1:30", "2:00", "2:30", "3:05"]
+    assert (ticks[0].x, ticks[2].x, ticks[-1].x) == (0, 32.43, 100)
+    codes[1] = dataclasses.replace(codes[1], seconds=10.0)
+    assert lay_out(dataclasses.replace(one, barcodes=codes), {}).ticks == []
+
+
+def test_bars_with_nothing_to_see_are_put_away_unless_there_is_nothing_else():
+    bars = [Bar(0, 1, 5)]
+    both = lay_out(drawn(bars, found={"paper": bars, "concatenated-split": bars}), {})
+    assert both.put_away == ["concatenated-split"]
+    assert lay_out(drawn(bars, found={"concatenated-split": bars}), {}).put_away == []
 
 
 def test_a_page_of_many_recordings_stays_small():

@@ -49,7 +49,9 @@ def full_evaluation(tasks: tuple[str, ...] = ("tea",)) -> Any:
     results["skipped"] = {"other": NASTY}
     results["left_out"] = [NASTY]
     results["sweeps"] = {"clusters": {"7": {"protocols": results["protocols"]}}}
-    results["task_metrics"] = {"kendall": {"note": NASTY, "methods": {NASTY: {NASTY: 0.5}}}}
+    results["notes"] = [NASTY]
+    figure = {"mean": 0.5, "std": 0.0, "seeds": [0.5, 0.5]}
+    results["task_metrics"] = {"kendall": {"note": NASTY, "methods": {NASTY: {NASTY: figure}}}}
     return results, pictures
 
 
@@ -61,6 +63,33 @@ def test_nothing_sticks_out_nothing_complains_and_nothing_is_fetched(open_evalua
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate("window.hacked") is None
     assert {line.split(":")[0] for line in heard} <= {"file", "data"}
+
+
+LONG_NAMES = [f"align_and_screw_the_{word}_bar_with_the_partial_model" for word in "abcdefghijklm"]
+OVERFLOWING = """s => [...document.querySelectorAll(s)]
+    .filter(one => one.scrollWidth > one.clientWidth).length"""
+
+
+@pytest.mark.parametrize("names", [LONG_NAMES, ["1", "2", "3", "4", "5", "6", "7", "8"]])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_confusions_are_seen_whole_where_there_is_room(open_evaluation, names, width):
+    evaluation = make_evaluation(step_names=names, n_clusters=7)
+    page, _ = open_evaluation(evaluation, viewport={"width": width, "height": 800})
+    assert page.locator(".heat").count() == 6
+    assert page.evaluate(OVERFLOWING, ".heats .scroll") == 0
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_no_name_is_cut_and_no_lead_is_hidden(open_evaluation, width):
+    evaluation = make_evaluation(step_names=LONG_NAMES, n_clusters=7)
+    page, _ = open_evaluation(evaluation, viewport={"width": width, "height": 800})
+    page.check(".choices input:not(:checked)")
+    assert page.evaluate(OVERFLOWING, ".keys .step-name, .step-bars .step-name, .lane-name") == 0
+    assert page.locator(".step-bars h4").first.inner_text().endswith("_with_the_partial_model")
+    region = page.locator(".by-protocol").bounding_box()
+    for column in (2, 3):
+        lead = page.locator(f".scores td:nth-child({column}) .lead-over").first.bounding_box()
+        assert lead["x"] + lead["width"] <= region["x"] + region["width"]
 
 
 def test_a_protocol_is_chosen_for_more_figures(open_evaluation):
@@ -93,6 +122,23 @@ def test_methods_are_put_away_and_steps_picked_out(open_evaluation):
     assert page.evaluate(fills, ".lanes path") == 2
     page.click("button.key[data-kind='1']")
     assert page.evaluate(fills, ".lanes path") > 3
+
+
+def test_lanes_with_nothing_to_see_come_when_asked_for(open_evaluation):
+    page, _ = open_evaluation(make_evaluation())
+    box = page.get_by_role("checkbox", name="concatenated-split")
+    lanes = page.locator(f"[data-method='{box.get_attribute('value')}']")
+    assert not lanes.first.is_visible()
+    box.check()
+    assert lanes.first.is_visible()
+
+
+def test_the_time_axis_lies_over_the_bars(open_evaluation):
+    page, _ = open_evaluation(make_evaluation())
+    axis = page.locator(".axis svg").bounding_box()
+    bars = page.locator(".lane.truth").last.locator("svg.scaled").bounding_box()
+    assert axis["x"] == pytest.approx(bars["x"], abs=1)
+    assert axis["width"] == pytest.approx(bars["width"], abs=1)  # the longest is the last
 
 
 def test_bars_are_drawn_where_they_belong(open_evaluation):

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stepreel.datasets.annotation import BACKGROUND
 from stepreel.evaluation.baselines import BASELINES
 from stepreel.evaluation.methods import LEARNED_METHODS, NULL_METHODS
 from stepreel.evaluation.pictures import UNMATCHED, Bar, Barcode, Confusion, TaskPictures
 from stepreel.report.palette import Kind, kind_of
+from stepreel.report.wording import clock
 
+REFERENCE = "equal-split"
 UNITS = 4000  # across a recording: finer than a screen is wide
 _NARROWEST_LETTER = 0.012
 _LARGEST_SHARED_RATIO = 4
+_PUT_AWAY = frozenset({"concatenated-split"})  # hardly cuts inside a recording: nothing to see
+_TICK_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
+_MOST_TICKS = 8
 
 Figures = Mapping[str, Any]
 """One method under one protocol, as in results.json"""
@@ -66,8 +72,17 @@ class Take:
 
 
 @dataclass(frozen=True)
+class Tick:
+    """A labelled time at `x` percent of the width; narrow windows show only the major ones."""
+
+    x: float
+    text: str
+    is_major: bool
+
+
+@dataclass(frozen=True)
 class Heat:
-    """A confusion, its clusters paired with the steps they are matched with."""
+    """A confusion, and the names and steps of its columns."""
 
     confusion: Confusion
     columns: list[tuple[str, Step | None]]
@@ -75,15 +90,23 @@ class Heat:
 
 @dataclass(frozen=True)
 class TaskView:
-    """Everything the page draws of one task; `figures` are under the headline protocol."""
+    """Everything the page draws of one task; `figures` are under the headline protocol.
+
+    methods   those with bars; of these, `put_away` are drawn when asked for
+    compared  those whose steps are shown: what is not null, the best null, and an equal split
+    ticks     of the scale that all recordings share; empty if every one has its own
+    """
 
     name: str
     steps: list[Step]
     methods: list[str]
+    put_away: list[str]
     takes: list[Take]
+    ticks: list[Tick]
     heats: list[Heat]
     figures: Mapping[str, Figures]
-    same_scale: bool
+    null: str | None
+    compared: list[str]
 
 
 def group_methods(methods: Sequence[str]) -> list[Group]:
@@ -110,11 +133,17 @@ def in_order(methods: Sequence[str]) -> list[str]:
     return [method for group in group_methods(methods) for method in group.methods]
 
 
+def best_null(figures: Mapping[str, Figures]) -> str | None:
+    """Return the null baseline with the highest F1, the first of equals."""
+    nulls = [method for method in figures if method in NULL_METHODS]
+    return max(nulls, key=lambda method: float(figures[method]["f1"]["mean"]), default=None)
+
+
 def lay_out(pictures: TaskPictures, figures: Mapping[str, Figures]) -> TaskView:
     """Lay out a task; `figures` are its methods' under the headline protocol."""
     numbers = iter(range(len(pictures.steps)))
     steps = [
-        Step(step, name, kind_of(next(numbers)) if step else None)
+        Step(step, _title(step, name), kind_of(next(numbers)) if step != BACKGROUND else None)
         for step, name in sorted(pictures.steps.items())
     ]
     drawn = {method: None for barcode in pictures.barcodes for method in barcode.found}
@@ -132,8 +161,45 @@ def lay_out(pictures: TaskPictures, figures: Mapping[str, Figures]) -> TaskView:
         for barcode in pictures.barcodes
     ]
     confusions = {one.method: one for one in pictures.confusions}
-    heats = [_heat(confusions[method], steps) for method in methods if method in confusions]
-    return TaskView(pictures.task, steps, methods, takes, heats, figures, same_scale)
+    null = best_null(figures)
+    return TaskView(
+        name=pictures.task,
+        steps=steps,
+        methods=methods,
+        put_away=[m for m in methods if m in _PUT_AWAY and not _PUT_AWAY.issuperset(methods)],
+        takes=takes,
+        ticks=_ticks(longest) if same_scale else [],
+        heats=[_heat(confusions[method], steps) for method in methods if method in confusions],
+        figures=figures,
+        null=null,
+        compared=[m for m in in_order(list(figures)) if m not in NULL_METHODS]
+        + [m for m in in_order(list(figures)) if m in (null, REFERENCE)],
+    )
+
+
+def _title(step: int, name: str) -> str:
+    """Keep a bare number apart from the letter that stands beside it.
+
+    >>> _title(8, "8"), _title(8, "pour")
+    ('step 8', 'pour')
+    """
+    return f"step {step}" if name == str(step) else name
+
+
+def _ticks(seconds: float) -> list[Tick]:
+    """Label the start, round moments, and the end; none so near the end that they would touch.
+
+    >>> [tick.text for tick in _ticks(188.0)]
+    ['0:00', '0:30', '1:00', '1:30', '2:00', '2:30', '3:08']
+    """
+    gap = next((gap for gap in _TICK_SECONDS if seconds / gap <= _MOST_TICKS), seconds)
+    shares = [gap * number / seconds for number in range(_MOST_TICKS)]
+    ticks = [
+        Tick(round(100 * share, 2), clock(share * seconds), number % 2 == 0 and share < 0.8)
+        for number, share in enumerate(shares)
+        if share < 0.92
+    ]
+    return [*ticks, Tick(100, clock(seconds), is_major=True)]
 
 
 def _lanes(barcode: Barcode, methods: Sequence[str], steps: Sequence[Step]) -> list[Lane]:
@@ -160,12 +226,6 @@ def _lane(method: str | None, bars: Sequence[Bar], steps: Sequence[Step]) -> Lan
 
 
 def _heat(confusion: Confusion, steps: Sequence[Step]) -> Heat:
-    """Find the steps of the columns; of steps that share a name, each is taken once, in order."""
-    left = [step for step in steps if step.kind]
-    columns: list[tuple[str, Step | None]] = []
-    for name in confusion.clusters:
-        step = next((step for step in left if step.name == name), None)
-        if step:
-            left.remove(step)
-        columns.append((name, step))
-    return Heat(confusion, columns)
+    matched = {step.id: step for step in steps if step.kind}
+    names = {UNMATCHED: "–", BACKGROUND: "no step"} | {id: s.name for id, s in matched.items()}
+    return Heat(confusion, [(names[id], matched.get(id)) for id in confusion.clusters])

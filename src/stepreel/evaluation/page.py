@@ -3,50 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from stepreel.evaluation.drawing import UNITS, Figures, group_methods, in_order, lay_out
+from stepreel.evaluation.drawing import (
+    REFERENCE,
+    UNITS,
+    Figures,
+    best_null,
+    group_methods,
+    in_order,
+    lay_out,
+)
 from stepreel.evaluation.localization import PROTOCOLS, Protocol
 from stepreel.evaluation.methods import LEARNED_METHODS, NULL_METHODS
 from stepreel.evaluation.pictures import TaskPictures
-from stepreel.evaluation.tables import digits_for
+from stepreel.evaluation.tables import digits_for, folded
 from stepreel.report.page import environment, inlined_style, sha256_source, template_text
 from stepreel.report.palette import kind_of
 
 HEADLINE = "strict"
-REFERENCE = "equal-split"
+SMALLEST_SHOWN = 0.05  # what is less would be written 0.0
 _STYLES = ("shared.css", "evaluation.css")
 _SCRIPTS = ("index.js", "evaluation.js")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A protocol in the headline table, with the most it allows and what an equal split gets."""
+    """A protocol in the headline table, the most it allows, and its best null baseline."""
 
     protocol: Protocol
     ceiling: float
-    reference: float | None
+    null: str | None
     best: float
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A method's F1 under a protocol.
+class Lead:
+    """How many points of F1 a method has over the best null baseline; less than 0 if fewer.
 
-    spread    over seeds; None where there is none
-    lead      over an equal split; null baselines have none
-    is_clear  the lead, or the lag, is larger than the spread
+    spread  the larger of both spreads over seeds
     """
 
-    f1: float
-    spread: float | None
+    points: float
+    spread: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is larger than the spread, and than nothing."""
+        return abs(self.points) > max(self.spread, SMALLEST_SHOWN)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method's F1 under a protocol, and its lead; null baselines have none."""
+
+    f1: Figures
     iou: float
-    lead: float | None
-    is_clear: bool
+    lead: Lead | None
     is_best: bool
 
 
@@ -56,8 +74,19 @@ class Verdict:
 
     learned: str | None
     null: str | None
-    lead: float
-    spread: float
+    lead: Lead | None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a lenient reading left out: of recordings that are scored, and everything else.
+
+    names  recordings that are scored without a part of them
+    """
+
+    names: list[str]
+    parts: list[str]
+    rest: list[str]
 
 
 @dataclass(frozen=True)
@@ -72,7 +101,7 @@ class Metric:
 
 def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures]) -> str:
     """Return the one-file page of `results`, which have the form of results.json."""
-    protocols, n_seeds = results["protocols"], len(results["settings"]["seeds"])
+    protocols = results["protocols"]
     groups = group_methods(list(protocols[HEADLINE]))
     columns = _columns(protocols)
     views = [lay_out(one, _protocols_of(results, one.task)[HEADLINE]) for one in pictures]
@@ -84,22 +113,27 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
         environment()
         .get_template("evaluation.html.j2")
         .render(
-            cells=_cells(protocols, columns, n_seeds),
+            best_null=best_null,
+            breakable=_breakable,
+            cells=_cells(protocols, columns),
             columns=columns,
             content_policy=_content_policy(style, theme_script, script),
             groups=groups,
             headline=HEADLINE,
-            json=lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str),
+            heading=_heading(results["dataset"]),
             is_trained=any(method in LEARNED_METHODS for method in protocols[HEADLINE]),
+            json=lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str),
+            left_out=_left_out(results),
             learned=[method for method in protocols[HEADLINE] if method not in NULL_METHODS],
             methods=in_order(list(protocols[HEADLINE])),
             methods_at=_methods_at,
             metrics=[_metric(*one) for one in results.get("task_metrics", {}).items()],
-            n_seeds=n_seeds,
-            in_order=in_order,
+            n_seeds=len(results["settings"]["seeds"]),
+            notes=folded(results.get("notes", [])),
             reference=REFERENCE,
             results=results,
             script=script,
+            smallest_shown=SMALLEST_SHOWN,
             style=style,
             theme_script=theme_script,
             units=UNITS,
@@ -134,6 +168,31 @@ def _methods_at(points: Mapping[str, Mapping[str, Any]], protocol: str) -> list[
     return in_order(list(there))
 
 
+def _heading(dataset: Mapping[str, Any]) -> str:
+    """Return what the set itself is called; its title says no more than of what kind it is."""
+    tasks = list(dataset["tasks"])
+    return str(tasks[0] if len(tasks) == 1 else dataset.get("root") or dataset["name"])
+
+
+def _breakable(name: str) -> Markup:
+    """Let a long name go on in the next line after an underscore or the like.
+
+    >>> _breakable("fit_<the>_rim")
+    Markup('fit_<wbr>&lt;the&gt;_<wbr>rim')
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[_./])(?=[^_./])", name))
+
+
+def _left_out(results: Mapping[str, Any]) -> LeftOut:
+    scored = {name for task in results["dataset"]["tasks"].values() for name in task["recordings"]}
+    whose = [(text.partition(": ")[0], text) for text in results.get("left_out", [])]
+    return LeftOut(
+        names=list(dict.fromkeys(name for name, _ in whose if name in scored)),
+        parts=[text for name, text in whose if name in scored],
+        rest=[text for name, text in whose if name not in scored],
+    )
+
+
 def _columns(protocols: Mapping[str, Mapping[str, Figures]]) -> list[Column]:
     """Put protocols for all recordings together first, and strict ones first among their like."""
     known = [one for name, one in PROTOCOLS.items() if name in protocols]
@@ -145,7 +204,7 @@ def _columns(protocols: Mapping[str, Mapping[str, Figures]]) -> list[Column]:
             Column(
                 protocol=one,
                 ceiling=min(ceilings, default=100.0),
-                reference=methods[REFERENCE]["f1"]["mean"] if REFERENCE in methods else None,
+                null=best_null(methods),
                 best=max((figures["f1"]["mean"] for figures in methods.values()), default=0.0),
             )
         )
@@ -153,20 +212,16 @@ def _columns(protocols: Mapping[str, Mapping[str, Figures]]) -> list[Column]:
 
 
 def _cells(
-    protocols: Mapping[str, Mapping[str, Figures]], columns: Sequence[Column], n_seeds: int
+    protocols: Mapping[str, Mapping[str, Figures]], columns: Sequence[Column]
 ) -> dict[str, dict[str, Cell]]:
     def cell(method: str, column: Column) -> Cell:
-        figures = protocols[column.protocol.name][method]
-        f1, std = figures["f1"]["mean"], figures["f1"]["std"]
-        is_compared = method not in NULL_METHODS and column.reference is not None
-        lead = f1 - (column.reference or 0.0)
+        methods = protocols[column.protocol.name]
+        f1 = methods[method]["f1"]
         return Cell(
             f1=f1,
-            spread=std if n_seeds > 1 and std >= 0.05 else None,
-            iou=figures["iou"]["mean"],
-            lead=lead if is_compared else None,
-            is_clear=abs(lead) > std,
-            is_best=round(f1, 1) == round(column.best, 1),
+            iou=methods[method]["iou"]["mean"],
+            lead=_lead(methods, method, column.null) if method not in NULL_METHODS else None,
+            is_best=round(f1["mean"], 1) == round(column.best, 1),
         )
 
     return {
@@ -175,56 +230,38 @@ def _cells(
     }
 
 
-def _verdict(methods: Mapping[str, Figures]) -> Verdict:
-    def best(names: Sequence[str]) -> str | None:
-        return max(names, key=lambda name: methods[name]["f1"]["mean"], default=None)
+def _lead(methods: Mapping[str, Figures], method: str | None, null: str | None) -> Lead | None:
+    if method is None or null is None:
+        return None
+    own, other = methods[method]["f1"], methods[null]["f1"]
+    return Lead(own["mean"] - other["mean"], max(own["std"], other["std"]))
 
-    learned = best([method for method in methods if method not in NULL_METHODS])
-    null = best([method for method in methods if method in NULL_METHODS])
-    if learned is None or null is None:
-        return Verdict(learned, null, 0.0, 0.0)
-    one, other = methods[learned]["f1"], methods[null]["f1"]
-    return Verdict(learned, null, one["mean"] - other["mean"], max(one["std"], other["std"]))
+
+def _verdict(methods: Mapping[str, Figures]) -> Verdict:
+    others = [method for method in methods if method not in NULL_METHODS]
+    learned = max(others, key=lambda method: float(methods[method]["f1"]["mean"]), default=None)
+    null = best_null(methods)
+    return Verdict(learned, null, _lead(methods, learned, null))
 
 
 def _metric(name: str, content: Mapping[str, Any]) -> Metric:
-    note = content.get("note", "")
-    methods = content.get("methods") or {key: v for key, v in content.items() if key != "note"}
-    leaves = {method: dict(_leaves(figures)) for method, figures in methods.items()}
-    columns = list(dict.fromkeys(path for row in leaves.values() for path in row))
-    digits = {
-        path: digits_for([_mean(row[path]) for row in leaves.values() if path in row])
-        for path in columns
-    }
-    rows = [
-        (method, [_figure(row.get(path), digits[path]) for path in columns])
-        for method, row in leaves.items()
-    ]
-    return Metric(name, str(note), columns, rows)
+    methods: Mapping[str, Figures] = content["methods"]
+    columns = list(next(iter(methods.values())))
+    digits = {c: digits_for([own[c]["mean"] for own in methods.values()]) for c in columns}
+    rows = [(m, [_figure(own[c], digits[c]) for c in columns]) for m, own in methods.items()]
+    return Metric(name, content["note"], columns, rows)
 
 
-def _leaves(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield "a · b": leaf for nested figures; a leaf is a spread, a number or a text."""
-    if not isinstance(figures, Mapping) or "mean" in figures:
-        yield path or "value", figures
-        return
-    for name, inner in figures.items():
-        yield from _leaves(inner, f"{path} · {name}" if path else str(name))
+def _figure(figure: Figures, digits: int) -> str:
+    """Write a figure, and its spread unless that would be written 0.
 
-
-def _mean(leaf: Any) -> Any:
-    return leaf["mean"] if isinstance(leaf, Mapping) else leaf
-
-
-def _figure(leaf: Any, digits: int) -> str:
-    """Write a leaf as text.
-
-    >>> _figure({"mean": 50.68, "std": 3.7, "seeds": [47.0, 54.4]}, 1), _figure(None, 1)
-    ('50.7 ±3.7', '–')
+    >>> _figure({"mean": 50.68, "std": 3.7}, 1), _figure({"mean": -0.5, "std": 0.0002}, 3)
+    ('50.7 ±3.7', '−0.500')
+    >>> _figure({"mean": None, "std": None}, 1)
+    '–'
     """
-    mean = _mean(leaf)
-    if not isinstance(mean, int | float):
-        return "–" if mean is None else str(mean)
-    std = leaf.get("std") if isinstance(leaf, Mapping) else None
-    spread = f" ±{std:.{digits or 1}f}" if std else ""
-    return f"{mean:.{digits}f}{spread}".replace("-", "−")
+    if figure["mean"] is None:
+        return "–"
+    std = f"{figure['std']:.{digits or 1}f}"
+    spread = f" ±{std}" if float(std) else ""
+    return f"{figure['mean']:.{digits}f}{spread}".replace("-", "−")

@@ -47,14 +47,12 @@ class Barcode:
 class Confusion:
     """Where the moments of every true step went, in percent of that step.
 
-    steps     names of the rows
-    clusters  names of the columns: the step a cluster is matched with, or "–"
-    shares    one row per step
+    clusters  the columns: the step each cluster is matched with; 0 and -2 as in a `Bar`
+    shares    one row per step, in the order of ids
     """
 
     method: str
-    steps: list[str]
-    clusters: list[str]
+    clusters: list[int]
     shares: list[list[float]]
 
 
@@ -97,7 +95,7 @@ def draw(outcome: Outcome) -> TaskPictures:
     ids = sorted(int(step) for step in np.unique(together))
     names = {step: name_of_step(prepared, step) for step in ids}
     confusions = [
-        _confusion(method, together, np.concatenate(shown[method].together), matched[method], names)
+        _confusion(method, together, np.concatenate(shown[method].together), matched[method])
         for method in shown
     ]
     return TaskPictures(prepared.task.name, names, barcodes, confusions)
@@ -128,26 +126,15 @@ def bars(labels: Labels, times: Seconds) -> list[Bar]:
     ]
 
 
-def _confusion(
-    method: str, truth: Labels, found: Labels, matching: Matching, names: dict[int, str]
-) -> Confusion:
+def _confusion(method: str, truth: Labels, found: Labels, matching: Matching) -> Confusion:
     partner = {
         int(matching.clusters[column]): int(matching.steps[row])
         for row, column in zip(matching.rows, matching.columns, strict=True)
     }
-    clusters = sorted((int(c) for c in np.unique(found)), key=lambda c: _place(c, partner))
+    partner[NO_STEP] = BACKGROUND
+    clusters = sorted((int(c) for c in np.unique(found)), key=lambda c: (partner.get(c, 10**9), c))
     shares = [
         [round(100 * float(np.mean(found[truth == step] == c)), 1) for c in clusters]
-        for step in names
+        for step in np.unique(truth)
     ]
-    titles = [
-        "no step" if c == NO_STEP else names[partner[c]] if c in partner else "–" for c in clusters
-    ]
-    return Confusion(method, list(names.values()), titles, shares)
-
-
-def _place(cluster: int, partner: dict[int, int]) -> tuple[int, int]:
-    """Put clusters in the order of their steps, those without one after them."""
-    if cluster == NO_STEP:
-        return (BACKGROUND, -1)
-    return (partner.get(cluster, 10**9), cluster)
+    return Confusion(method, [partner.get(c, UNMATCHED) for c in clusters], shares)
