@@ -159,6 +159,18 @@ def test_a_named_cue_must_be_there(tmp_path: Path) -> None:
     assert [one.name for one in kept] == ["b"]
 
 
+def test_a_cue_that_no_file_has_is_a_slip_of_whoever_asks(tmp_path: Path) -> None:
+    write(tmp_path / "set" / "tea" / "a.npz")
+    write(tmp_path / "set" / "jam" / "b.npz", gaze=np.ones((8, 4)))
+    words = "no cue 'feet' in any file; known here: hands"
+    with pytest.raises(DatasetError, match=words):
+        read(Request(tmp_path / "set" / "tea", Problems(lenient=True), cues=("feet",)))
+    problems = Problems(lenient=True)
+    (jam,) = read(Request(tmp_path / "set", problems, cues=("gaze",)))
+    assert jam.name == "jam"
+    assert problems.skipped == ["tea: no cue 'gaze' in any file; known here: hands"]
+
+
 def test_without_a_common_cue_there_is_nothing_to_learn_from(tmp_path: Path) -> None:
     write(tmp_path / "a.npz")
     write(tmp_path / "b.npz", hands=np.ones((8, 3)))

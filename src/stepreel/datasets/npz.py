@@ -202,6 +202,11 @@ def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask
     files = [file for file in found if file is not None and _keeps_rate(file, request)]
     if not files:
         return LabelledTask(name, (), group=group)
+    if missing := _missing_cue(request.cues, files):
+        if not group:  # whoever asks is wrong, not the data
+            raise DatasetError(missing)
+        request.problems.report(f"{name}: {missing}")
+        return LabelledTask(name, (), group=group)
     cues = tuple(dict.fromkeys(request.cues)) or _shared_cues(folder, files, request.problems)
     steps = _read_steps(folder, request.problems)
     if steps is None:
@@ -216,6 +221,13 @@ def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask
         truth = annotate(file.path, file.rows, steps, request.problems, duration_seconds=length)
         recordings.append(LabelledRecording(truth.recording, truth, features=features))
     return LabelledTask(name, tuple(recordings), dict(steps.names), group)
+
+
+def _missing_cue(cues: Sequence[str], files: Sequence[_File]) -> str:
+    """Say which cue no file has; empty if there is none."""
+    known = list(dict.fromkeys(cue for file in files for cue in file.widths))
+    missing = [cue for cue in cues if cue not in known]
+    return f"no cue {missing[0]!r} in any file; known here: {', '.join(known)}" if missing else ""
 
 
 def _read_features(path: Path, cues: Sequence[str], fps: float | None) -> FeatureRecording:
@@ -318,6 +330,6 @@ steps.csv                      if wanted, in the folder or its parent: lines of 
 FORMAT = DatasetFormat(
     read=read,
     title="Features and labels in .npz files",
-    source="your own: numpy.savez(file, times=…, labels=…, hands=…)",
+    source="files of your own: numpy.savez(file, times=…, labels=…, hands=…)",
     layout=LAYOUT,
 )

@@ -160,6 +160,6 @@ LABELS/NAME/storyboard.json   a storyboard that somebody put right; or NAME.json
 FORMAT = DatasetFormat(
     read=read,
     title="Your own videos and labels",
-    source="your own",
+    source="a camera of your own",
     layout=LAYOUT,
 )

@@ -39,21 +39,21 @@ class Protocol:
     """
 
     name: str
-    each_recording: bool
-    strict: bool
-    pooled: bool
     used_by: str
+    each_recording: bool = False
+    strict: bool = False
+    pooled: bool = False
 
 
 PROTOCOLS = {
     one.name: one
     for one in (
-        Protocol("egoprocel", False, False, False, "CnC and STEPs on egocentric sets"),
-        Protocol("egoprocel-pooled", False, False, True, "CnC and STEPs on ProceL, CrossTask"),
-        Protocol("per-video", True, False, False, "OPEL, HiERO"),
-        Protocol("per-video-pooled", True, False, True, "the code of RGWOT"),
-        Protocol("strict", False, True, False, "stepreel, headline"),
-        Protocol("strict-per-video", True, True, False, "stepreel"),
+        Protocol("egoprocel", "CnC and STEPs on egocentric sets"),
+        Protocol("egoprocel-pooled", "CnC and STEPs on ProceL, CrossTask", pooled=True),
+        Protocol("per-video", "OPEL, HiERO", each_recording=True),
+        Protocol("per-video-pooled", "the code of RGWOT", each_recording=True, pooled=True),
+        Protocol("strict", "stepreel, headline", strict=True),
+        Protocol("strict-per-video", "stepreel", each_recording=True, strict=True),
     )
 }
 
