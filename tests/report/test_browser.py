@@ -192,7 +192,12 @@ def test_light_and_dark_differ_and_the_choice_is_remembered(open_board):
     opened = open_board(make_board(), color_scheme="light")
     opened.page.click("#theme")
     assert opened.value(background) == dark
-    opened.page.reload()
+    # A busy browser may hand on what a page has stored a moment after the page is loaded again.
+    for _ in range(20):
+        opened.page.reload()
+        if opened.value(background) == dark:
+            break
+        opened.page.wait_for_timeout(100)
     assert opened.value(background) == dark
 
 
