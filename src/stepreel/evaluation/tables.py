@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from stepreel.evaluation.drawing import best_null
 from stepreel.evaluation.localization import PROTOCOLS
 from stepreel.evaluation.methods import NULL_METHODS
 from stepreel.evaluation.scores import FIGURES
@@ -78,14 +79,13 @@ def text_table(protocols: Mapping[str, Any], n_seeds: int) -> str:
 
 def verdict(methods: Mapping[str, Any], protocol: str, n_seeds: int) -> str:
     """Say what was gained over the best null baseline; empty if there is nothing to compare."""
-    nulls = {name: own for name, own in methods.items() if name in NULL_METHODS}
-    others = [name for name in methods if name not in nulls]
-    if not nulls or not others:
+    best = best_null(methods)
+    others = [name for name in methods if name not in NULL_METHODS]
+    if best is None or not others:
         return ""
-    best = max(nulls, key=lambda name: nulls[name]["f1"]["mean"])
-    lines = [f"{protocol} F1; the best null baseline, {best}, has {_f1(nulls[best], n_seeds)}"]
+    lines = [f"{protocol} F1; the best null baseline, {best}, has {_f1(methods[best], n_seeds)}"]
     for name in others:
-        gain = methods[name]["f1"]["mean"] - nulls[best]["f1"]["mean"]
+        gain = methods[name]["f1"]["mean"] - methods[best]["f1"]["mean"]
         than = "more" if gain >= 0 else "less"
         lines.append(_row(name, [_f1(methods[name], n_seeds), f"{abs(gain):.1f} {than}"], 12))
     return "\n".join(lines)
