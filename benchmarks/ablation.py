@@ -25,18 +25,22 @@ from ablation_tables import TABLES, Row
 from matplotlib.figure import Figure
 
 from stepreel.cli.terminal import progress_bar
-from stepreel.cluster import cluster_recordings
 from stepreel.config import Settings, load_settings, parse_assignments, pick_cues
-from stepreel.dataset import Lesson, prepare_lessons
-from stepreel.embed import embed_recording
-from stepreel.evaluation.baselines import equal_splits, random_labels
-from stepreel.evaluation.localization import LocalizationScores, score_egoprocel, score_strict
-from stepreel.evaluation.methods import raw_track
-from stepreel.feature_files import FeatureRecording, read_features
-from stepreel.files import write_bytes, write_text
-from stepreel.learning import METHOD_VERSION
-from stepreel.store import Store, digest
-from stepreel.train import build_encoder, train_encoder
+from stepreel.evaluation.methods.baselines import equal_splits, random_labels
+from stepreel.evaluation.methods.catalog import raw_track
+from stepreel.evaluation.metrics.localization import (
+    LocalizationScores,
+    score_egoprocel,
+    score_strict,
+)
+from stepreel.features.feature_files import FeatureRecording, read_features
+from stepreel.learn.embeddings import METHOD_VERSION
+from stepreel.learn.inference import embed_recording
+from stepreel.learn.training import build_encoder, train_encoder
+from stepreel.learn.training_data import Lesson, prepare_lessons
+from stepreel.steps.clustering import cluster_recordings
+from stepreel.system.files import write_bytes, write_text
+from stepreel.system.store import Store, digest
 from stepreel.types import FeatureTrack, Labels
 
 PROTOCOLS = {"egoprocel": score_egoprocel, "strict": score_strict}

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.config import load_settings, parse_assignments
-from stepreel.datasets.annotation import labels_of_spans
-from stepreel.evaluation.baselines import equal_split
-from stepreel.evaluation.localization import labels_of_storyboard, score_strict
+from stepreel.evaluation.datasets.sample import make_sample, read_truth
+from stepreel.evaluation.methods.baselines import equal_split
+from stepreel.evaluation.metrics.localization import labels_of_storyboard, score_strict
+from stepreel.evaluation.truth.annotation import labels_of_spans
 from stepreel.pipeline import run_task
-from stepreel.sample import make_sample, read_truth
-from stepreel.store import Store
+from stepreel.system.store import Store
 
 
 def main() -> None:

@@ -17,9 +17,9 @@ def embed(n: int) -> None:
     import numpy as np
 
     from stepreel.config import load_settings
-    from stepreel.dataset import prepare_lesson
-    from stepreel.embed import embed_recording
-    from stepreel.train import build_encoder
+    from stepreel.learn.inference import embed_recording
+    from stepreel.learn.training import build_encoder
+    from stepreel.learn.training_data import prepare_lesson
     from stepreel.types import FeatureTrack
 
     rng = np.random.default_rng(0)

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.datasets.annotation import Problems
-from stepreel.datasets.benchmark import Request
-from stepreel.datasets.egoprocel import FORMAT
-from stepreel.evaluation.baselines import BASELINES
-from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import Workplace
-from stepreel.evaluation.ordering import score_order
+from stepreel.evaluation.datasets.base import Request
+from stepreel.evaluation.datasets.egoprocel import FORMAT
+from stepreel.evaluation.methods.baselines import BASELINES
+from stepreel.evaluation.methods.catalog import Workplace
+from stepreel.evaluation.metrics.kendall import score_order
+from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.metrics.scores import score
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import prepare_task
-from stepreel.evaluation.scores import score
-from stepreel.store import Store
+from stepreel.evaluation.truth.annotation import Problems
+from stepreel.system.store import Store
 from stepreel.types import Labels
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from recordings import looped
 
-from stepreel.sample import make_sample
+from stepreel.evaluation.datasets.sample import make_sample
 
 SETTINGS = ["--set", "extract.shard_seconds=20", "--set", "train.epochs=60", "-q"]
 

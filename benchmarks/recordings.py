@@ -7,7 +7,7 @@ from pathlib import Path
 
 import av
 
-from stepreel.sample import make_sample
+from stepreel.evaluation.datasets.sample import make_sample
 
 
 def enlarged_sample(folder: Path) -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 from results_document import Results, document
 from results_sets import LABELS_ALONE, SETS, in_folder, typed
 
-from stepreel.files import write_text
+from stepreel.system.files import write_text
 
 
 def evaluate(arguments: Sequence[str], data: Path, output: Path, cache: Path) -> Results | None:

@@ -11,9 +11,9 @@ from typing import Any
 from paper_tables import TABLES, Published
 from results_sets import LABELS_ALONE, SETS, shown
 
-from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import METHODS
-from stepreel.evaluation.tables import digits_for
+from stepreel.evaluation.methods.catalog import METHODS
+from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.report.text import digits_for
 from stepreel.version import __version__
 
 Results = dict[str, Any]

@@ -19,11 +19,11 @@ from processes import measure
 from recordings import enlarged_sample, looped
 
 from stepreel.cues import make_cues
-from stepreel.extract import extract_tracks
-from stepreel.machine import usable_cores
-from stepreel.moments import walk_moments
-from stepreel.store import Store
-from stepreel.video import probe
+from stepreel.features.extraction import extract_tracks
+from stepreel.system.machine import usable_cores
+from stepreel.system.store import Store
+from stepreel.video.decode import probe
+from stepreel.video.moments import walk_moments
 
 RATE = 4.0
 

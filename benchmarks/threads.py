@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stepreel.sample import make_sample
+from stepreel.evaluation.datasets.sample import make_sample
 
 WITHIN_SECONDS = 1.0
 

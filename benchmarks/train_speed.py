@@ -24,12 +24,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from stepreel.config import Settings, load_settings
-from stepreel.dataset import Lesson, prepare_lesson
-from stepreel.encoder import Encoder
-from stepreel.gradients import GradientPool, gradient_pool
-from stepreel.machine import usable_cores
-from stepreel.sampling import sample_chunks
-from stepreel.train import build_encoder
+from stepreel.learn.encoder import Encoder
+from stepreel.learn.gradients import GradientPool, gradient_pool
+from stepreel.learn.sampling import sample_chunks
+from stepreel.learn.training import build_encoder
+from stepreel.learn.training_data import Lesson, prepare_lesson
+from stepreel.system.machine import usable_cores
 from stepreel.types import FeatureTrack
 
 WIDTHS = {"appearance": 2048, "motion": 128}

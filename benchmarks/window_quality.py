@@ -18,10 +18,10 @@ import torch
 from ablation import Data, read_data
 
 from stepreel.config import load_settings
-from stepreel.dataset import gather, prepare_lessons
-from stepreel.gradients import batch_pairs
-from stepreel.sampling import sample_chunks
-from stepreel.windows import near_window
+from stepreel.learn.gradients import batch_pairs
+from stepreel.learn.sampling import sample_chunks
+from stepreel.learn.training_data import gather, prepare_lessons
+from stepreel.learn.windows import near_window
 
 
 def shares(data: Data, on: str, options: argparse.Namespace) -> dict[str, float]:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from stepreel.datasets.annotation import Annotation
-from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
 from stepreel.evaluation.compare import Outcome
-from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import METHODS, SEEDLESS, Prediction
-from stepreel.evaluation.pictures import TaskPictures, draw
+from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
+from stepreel.evaluation.methods.catalog import METHODS, SEEDLESS, Prediction
+from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.metrics.scores import score
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
+from stepreel.evaluation.report.pictures import TaskPictures, draw
 from stepreel.evaluation.results import build_results
-from stepreel.evaluation.scores import score
+from stepreel.evaluation.truth.annotation import Annotation
 
 MOMENTS = 120
 

@@ -46,14 +46,14 @@ def test_the_timeline_covers_the_recording_without_gap_or_overlap(video):
 
 
 def test_the_long_form_shows_every_room(video, tmp_path):
-    from stepreel.cluster import cluster_recordings
     from stepreel.config import load_settings
     from stepreel.cues import make_cues
-    from stepreel.extract import extract_tracks
-    from stepreel.keysteps import find_steps
-    from stepreel.learning import learn_embeddings
-    from stepreel.store import Store
-    from stepreel.video import probe
+    from stepreel.features.extraction import extract_tracks
+    from stepreel.learn.embeddings import learn_embeddings
+    from stepreel.steps.clustering import cluster_recordings
+    from stepreel.steps.key_steps import find_steps
+    from stepreel.system.store import Store
+    from stepreel.video.decode import probe
 
     settings = load_settings("quick", {"train.epochs": 5, "key_steps.n_clusters": 3})
     store = Store(tmp_path)
@@ -80,9 +80,9 @@ def test_features_of_your_own_become_embeddings_and_clusters(tmp_path):
     import numpy as np
 
     from stepreel.config import load_settings
-    from stepreel.feature_files import read_features
-    from stepreel.store import Store
-    from stepreel.task import learn_task
+    from stepreel.features.feature_files import read_features
+    from stepreel.steps.grouping import learn_task
+    from stepreel.system.store import Store
 
     gaze = np.repeat(np.eye(4), 15, axis=0)  # four steps of fifteen moments
     np.savez(tmp_path / "take.npz", times=np.arange(60) / 4, gaze=gaze)
@@ -97,8 +97,8 @@ def test_features_of_your_own_become_embeddings_and_clusters(tmp_path):
 def test_labels_of_your_own_are_scored_under_a_named_protocol():
     import numpy as np
 
-    from stepreel.evaluation.baselines import equal_split
-    from stepreel.evaluation.localization import score_localization
+    from stepreel.evaluation.methods.baselines import equal_split
+    from stepreel.evaluation.metrics.localization import score_localization
 
     truth = np.repeat([0, 4, 0, 9], [10, 30, 10, 50])  # 0 = background, other ids = steps
     found = np.repeat([-1, 1, 0], [10, 35, 55])  # clusters; -1 = no step here
@@ -111,13 +111,13 @@ def test_labels_of_your_own_are_scored_under_a_named_protocol():
 def test_methods_are_compared_on_labelled_recordings(tmp_path):
     import numpy as np
 
-    from stepreel.datasets.annotation import Problems
-    from stepreel.datasets.benchmark import Request
-    from stepreel.datasets.known import DATASETS
-    from stepreel.evaluation.benchmark import run_benchmark
-    from stepreel.evaluation.methods import Workplace
+    from stepreel.evaluation.datasets.base import Request
+    from stepreel.evaluation.datasets.catalog import DATASETS
+    from stepreel.evaluation.methods.catalog import Workplace
     from stepreel.evaluation.plan import Plan
-    from stepreel.store import Store
+    from stepreel.evaluation.run import run_benchmark
+    from stepreel.evaluation.truth.annotation import Problems
+    from stepreel.system.store import Store
 
     labels = np.repeat([0, 1, 2, 1], 12)
     np.savez(tmp_path / "take.npz", times=np.arange(48) / 4, gaze=np.eye(3)[labels], labels=labels)

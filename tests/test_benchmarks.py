@@ -84,8 +84,8 @@ def test_results_are_measured_set_by_set_and_absent_sets_are_said_to_be(tmp_path
 
 
 def made_up_results(tasks):
-    from stepreel.evaluation.localization import PROTOCOLS
-    from stepreel.evaluation.methods import METHODS
+    from stepreel.evaluation.methods.catalog import METHODS
+    from stepreel.evaluation.metrics.localization import PROTOCOLS
 
     figure = {"mean": 33.3, "std": 1.5, "seeds": [33.3]}
     figures = {"f1": figure, "iou": figure, "ceiling": {**figure, "mean": 70.0}}

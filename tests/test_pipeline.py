@@ -5,7 +5,7 @@ from videos import busy_task, steady, write_video
 
 from stepreel.config import load_settings
 from stepreel.pipeline import run_task
-from stepreel.store import Store
+from stepreel.system.store import Store
 
 SETTINGS = load_settings(
     "quick", {"train.epochs": 3, "extract.cues": ["motion"], "key_steps.n_clusters": 3}

@@ -15,7 +15,7 @@ from stepreel.errors import ModelError, OutputError, RecordingError, StepreelErr
 from stepreel.version import __version__
 
 if TYPE_CHECKING:
-    from stepreel.storyboard import Storyboard, read_storyboard
+    from stepreel.storyboard.schema import Storyboard, read_storyboard
 
 __all__ = [
     "ModelError",
@@ -33,7 +33,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the storyboard model only when somebody asks for it."""
     if name in ("Storyboard", "read_storyboard"):
-        from stepreel import storyboard
+        from stepreel.storyboard import schema as storyboard
 
         return getattr(storyboard, name)
     raise AttributeError(f"module 'stepreel' has no attribute {name!r}")
@@ -61,11 +61,11 @@ def find_key_steps(
     settings  anything else, as in `train__epochs=20`
     """
     from stepreel.config import DEFAULT_PRESET, check_cue_choices, load_settings
-    from stepreel.folders import check_writable
-    from stepreel.machine import cache_folder, check_device, pick_device
-    from stepreel.model import read_model, settings_for
+    from stepreel.learn.model import read_model, settings_for
     from stepreel.pipeline import run_task
-    from stepreel.store import Store
+    from stepreel.storyboard.folders import check_writable
+    from stepreel.system.machine import cache_folder, check_device, pick_device
+    from stepreel.system.store import Store
 
     named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
     overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}

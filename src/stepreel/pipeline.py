@@ -14,23 +14,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stepreel.array_files import holds_features
-from stepreel.assemble import assemble_storyboard
 from stepreel.config import Settings
 from stepreel.cues import make_cues
 from stepreel.errors import ModelError, OutputError, RecordingError, StoreError
-from stepreel.extract import Extraction, extract_tracks
-from stepreel.folders import name_folders
-from stepreel.keysteps import find_steps
-from stepreel.learning import learning_notes, recall_training
-from stepreel.machine import Device
-from stepreel.model import FOLDER, TaskModel, check_extractors, check_fits, write_model
+from stepreel.features.array_files import holds_features
+from stepreel.features.extraction import Extraction, extract_tracks
+from stepreel.learn.embeddings import learning_notes, recall_training
+from stepreel.learn.model import FOLDER, TaskModel, check_extractors, check_fits, write_model
 from stepreel.report import write_index, write_report
-from stepreel.store import Store
-from stepreel.storyboard import Storyboard
-from stepreel.task import learn_task
+from stepreel.steps.grouping import learn_task
+from stepreel.steps.key_steps import find_steps
+from stepreel.storyboard.assemble import assemble_storyboard
+from stepreel.storyboard.folders import name_folders
+from stepreel.storyboard.schema import Storyboard
+from stepreel.system.machine import Device
+from stepreel.system.store import Store
 from stepreel.types import Clustering, Floats, Progress, no_progress, readable
-from stepreel.video import probe
+from stepreel.video.decode import probe
 
 
 @dataclass

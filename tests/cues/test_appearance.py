@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stepreel.cues.appearance import PIXELS, WIDTH, AppearanceCue, _pooled_network, exported_graph
-from stepreel.moments import Moment
+from stepreel.video.moments import Moment
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from stepreel.cues.motion import (
     pool_velocity,
     remove_camera_motion,
 )
-from stepreel.moments import Moment
+from stepreel.video.moments import Moment
 
 
 def cells(features):

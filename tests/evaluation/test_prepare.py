@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepreel.datasets.annotation import Annotation, Problems, TrueStep
-from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
 from stepreel.errors import DatasetError
-from stepreel.evaluation.methods import Workplace
+from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
+from stepreel.evaluation.methods.catalog import Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import prepare_task, thinned
-from stepreel.feature_files import read_features
-from stepreel.store import Store
+from stepreel.evaluation.truth.annotation import Annotation, Problems, TrueStep
+from stepreel.features.feature_files import read_features
+from stepreel.system.store import Store
 
 
 def prepare(task, tmp_path, *, lenient=False, **plan):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from stepreel.storyboard import (
+from stepreel.storyboard.schema import (
     KeyStep,
     RecordingReference,
     Span,

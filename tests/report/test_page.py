@@ -15,7 +15,7 @@ from stepreel.errors import OutputError
 from stepreel.report import EXPORTS, render_page, write, write_report
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.palette import COLOURS, kind_of
-from stepreel.storyboard import read_storyboard
+from stepreel.storyboard.schema import read_storyboard
 
 NASTY = "</script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
 

@@ -12,8 +12,8 @@ from stepreel.cli.run import clock, find, summary
 from stepreel.cli.terminal import NOTHING_DONE, clear_errors, progress_bar, say, warn
 
 if TYPE_CHECKING:
-    from stepreel.sample import Sample
-    from stepreel.storyboard import Storyboard
+    from stepreel.evaluation.datasets.sample import Sample
+    from stepreel.storyboard.schema import Storyboard
 
 
 def demo(
@@ -30,7 +30,7 @@ def demo(
     The true steps are used for the comparison only: finding never sees them.
     """
     with clear_errors():
-        from stepreel.folders import check_writable
+        from stepreel.storyboard.folders import check_writable
 
         check_writable(output)
         sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
@@ -46,7 +46,7 @@ def demo(
 
 
 def _make_sample(folder: Path, seed: int, *, quiet: bool) -> Sample:
-    from stepreel.sample import Sample, make_sample
+    from stepreel.evaluation.datasets.sample import Sample, make_sample
 
     made = Sample(*(folder / f"work-bench{end}" for end in (".mp4", ".gaze.csv", ".steps.csv")))
     if all(path.exists() for path in (made.video, made.gaze, made.truth)):
@@ -63,11 +63,11 @@ def _compare(sample: Sample, board: Storyboard) -> None:
     """Print found beside true steps, and both scores under the protocol `strict`."""
     import numpy as np
 
-    from stepreel.datasets.annotation import labels_of_spans
-    from stepreel.evaluation.baselines import equal_split
-    from stepreel.evaluation.localization import labels_of_storyboard, score_strict
+    from stepreel.evaluation.datasets.sample import read_truth
+    from stepreel.evaluation.methods.baselines import equal_split
+    from stepreel.evaluation.metrics.localization import labels_of_storyboard, score_strict
+    from stepreel.evaluation.truth.annotation import labels_of_spans
     from stepreel.report.palette import letter
-    from stepreel.sample import read_truth
 
     true_steps = read_truth(sample.truth)
     say("\n   found                     true")

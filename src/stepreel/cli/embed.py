@@ -65,8 +65,8 @@ def embed(
     """
     with clear_errors():
         from stepreel.config import pick_cues
-        from stepreel.folders import check_writable
-        from stepreel.model import read_model
+        from stepreel.learn.model import read_model
+        from stepreel.storyboard.folders import check_writable
 
         where, trained = checked_device(device), read_model(model)
         known = list(trained.card.cues)
@@ -93,8 +93,8 @@ def embed(
             if not found:
                 raise typer.Exit(NOTHING_DONE)
 
-            from stepreel.embed import embed_with_model
-            from stepreel.folders import name_files
+            from stepreel.learn.inference import embed_with_model
+            from stepreel.storyboard.folders import name_files
 
             usual = pick_cues(trained.settings.embed.cues, known, setting="embed.cues")
             centres = trained.centres if asked in (None, usual) else None
@@ -117,8 +117,8 @@ def _write(
     """Write an embedding on the recording's own clock, and the cluster of every moment."""
     import numpy as np
 
-    from stepreel.cluster import assign_to_centres
-    from stepreel.files import explained, write_bytes
+    from stepreel.steps.clustering import assign_to_centres
+    from stepreel.system.files import explained, write_bytes
 
     arrays: dict[str, NDArray[Any]] = {
         "times": track.times + recording.start_seconds,

@@ -29,10 +29,10 @@ from stepreel.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from stepreel.datasets.annotation import Problems
-    from stepreel.datasets.benchmark import DatasetFormat, LabelledTask, Request
-    from stepreel.evaluation.benchmark import Extras
+    from stepreel.evaluation.datasets.base import DatasetFormat, LabelledTask, Request
     from stepreel.evaluation.plan import Plan
+    from stepreel.evaluation.run import Extras
+    from stepreel.evaluation.truth.annotation import Problems
 
 
 def evaluate(
@@ -108,8 +108,8 @@ def evaluate(
     under one protocol or all: stepreel score.
     """
     with clear_errors(), problems_of_data(lenient=lenient) as problems:
-        from stepreel.datasets.benchmark import Request
-        from stepreel.folders import check_writable
+        from stepreel.evaluation.datasets.base import Request
+        from stepreel.storyboard.folders import check_writable
 
         where = checked_device(device)
         plan = _plan(methods, baselines_only, clusters, seeds, preset, rate)
@@ -127,8 +127,8 @@ def evaluate(
             "task": task,
         }
         with progress_bar(quiet=quiet) as progress:
-            from stepreel.evaluation.benchmark import run_benchmark, write_benchmark
-            from stepreel.evaluation.methods import Workplace
+            from stepreel.evaluation.methods.catalog import Workplace
+            from stepreel.evaluation.run import run_benchmark, write_benchmark
 
             results, outcomes = run_benchmark(
                 described,
@@ -155,7 +155,7 @@ def _plan(
     preset: str | None,
     rate: float | None,
 ) -> Plan:
-    from stepreel.evaluation.methods import METHODS, NULL_METHODS
+    from stepreel.evaluation.methods.catalog import METHODS, NULL_METHODS
     from stepreel.evaluation.plan import PAPER_PRESET, Plan, check_methods
 
     if methods is not None and not _names(methods):
@@ -181,7 +181,7 @@ def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | 
     from dataclasses import replace
 
     from stepreel.config import CueChoiceError
-    from stepreel.evaluation.methods import LEARNED_METHODS
+    from stepreel.evaluation.methods.catalog import LEARNED_METHODS
 
     overrides = named_overrides(assignments)
     for name, option in (("key_steps.n_clusters", "--clusters"), ("train.seed", "--seeds")):
@@ -205,7 +205,7 @@ def _with_overrides(plan: Plan, assignments: list[str], window_seconds: float | 
 def _extras(
     metrics: Sequence[str], clusters: str | None, cues: bool, recordings: str | None
 ) -> Extras:
-    from stepreel.evaluation.benchmark import Extras
+    from stepreel.evaluation.run import Extras
     from stepreel.evaluation.task_metrics import TASK_METRICS
 
     names = [name for text in metrics for name in _names(text)]
@@ -238,7 +238,7 @@ def _check_options(dataset: str, cues: str | None, truth: Path | None) -> None:
 
 
 def _kind(name: str) -> DatasetFormat:
-    from stepreel.datasets.known import DATASETS
+    from stepreel.evaluation.datasets.catalog import DATASETS
 
     if name not in DATASETS:
         raise refuse(f"unknown kind of dataset {name!r}; known: {', '.join(DATASETS)}")
@@ -247,8 +247,8 @@ def _kind(name: str) -> DatasetFormat:
 
 def _read(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
     """Read the dataset; if it is not there, say where to get it and how it must lie."""
-    from stepreel.datasets.benchmark import NotThereError
     from stepreel.errors import DatasetError
+    from stepreel.evaluation.datasets.base import NotThereError
 
     try:
         if request.root.is_file():
@@ -266,7 +266,7 @@ def _read(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
 
 
 def _report(results: dict[str, object], plan: Plan, output: Path, problems: Problems) -> None:
-    from stepreel.evaluation.tables import extra_tables, folded, text_table, verdict
+    from stepreel.evaluation.report.text import extra_tables, folded, text_table, verdict
 
     for note in folded(problems.notes):
         warn(f"stepreel: note: {note}")

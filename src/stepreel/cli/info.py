@@ -29,8 +29,8 @@ def info(cache: Cache = None) -> None:
         from stepreel.config import known_presets
         from stepreel.cues import CUES
         from stepreel.cues.appearance import WEIGHTS
-        from stepreel.machine import cache_folder, pick_device, usable_cores
-        from stepreel.store import Store
+        from stepreel.system.machine import cache_folder, pick_device, usable_cores
+        from stepreel.system.store import Store
         from stepreel.version import __version__
 
         folder = cache if cache is not None else cache_folder()

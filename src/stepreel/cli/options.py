@@ -13,9 +13,9 @@ from stepreel.cli.terminal import refuse
 
 if TYPE_CHECKING:
     from stepreel.config import Settings
-    from stepreel.machine import Device
-    from stepreel.model import TaskModel
-    from stepreel.store import Store
+    from stepreel.learn.model import TaskModel
+    from stepreel.system.machine import Device
+    from stepreel.system.store import Store
 
 Cache = Annotated[
     Path | None,
@@ -93,8 +93,8 @@ def settings_of_model(
 ) -> Settings:
     """Return what a model fixes for videos, or explain why it cannot be used so."""
     from stepreel.cues import CUES
-    from stepreel.feature_files import FROM_FILE
-    from stepreel.model import settings_for
+    from stepreel.features.feature_files import FROM_FILE
+    from stepreel.learn.model import settings_for
 
     cards = trained.card.cues
     if not set(cards) <= set(CUES) or any(card.made_by == FROM_FILE for card in cards.values()):
@@ -112,7 +112,7 @@ def settings_of_model(
 
 def checked_device(name: str) -> Device:
     """Return a device that is there, or explain; torch is loaded only to look for a GPU."""
-    from stepreel.machine import check_device, pick_device
+    from stepreel.system.machine import check_device, pick_device
 
     try:
         device = check_device(name)
@@ -125,8 +125,8 @@ def checked_device(name: str) -> Device:
 
 def open_store(cache: Path | None) -> Store:
     """Open the cache folder that was asked for, or the usual one."""
-    from stepreel.machine import cache_folder
-    from stepreel.store import Store
+    from stepreel.system.machine import cache_folder
+    from stepreel.system.store import Store
 
     return Store(cache if cache is not None else cache_folder())
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from stepreel.cli.terminal import warn
 
 if TYPE_CHECKING:
-    from stepreel.datasets.annotation import Problems
+    from stepreel.evaluation.truth.annotation import Problems
 
 
 @contextmanager
 def problems_of_data(*, lenient: bool) -> Iterator[Problems]:
     """Collect what is wrong with a dataset; where nothing can be done, that is why."""
-    from stepreel.datasets.annotation import Problems
     from stepreel.errors import StepreelError
+    from stepreel.evaluation.truth.annotation import Problems
 
     problems = Problems(lenient=lenient)
     try:

@@ -35,10 +35,10 @@ from stepreel.cli.terminal import (
 
 if TYPE_CHECKING:
     from stepreel.config import Settings
-    from stepreel.machine import Device
-    from stepreel.model import TaskModel
+    from stepreel.learn.model import TaskModel
     from stepreel.pipeline import TaskResult
-    from stepreel.storyboard import Storyboard
+    from stepreel.storyboard.schema import Storyboard
+    from stepreel.system.machine import Device
 
 
 def run(
@@ -84,7 +84,7 @@ def run(
         if model is None:
             settings = resolve_settings(preset, overrides)
         else:
-            from stepreel.model import read_model
+            from stepreel.learn.model import read_model
 
             trained = read_model(model)
             settings = settings_of_model(trained, preset, overrides)
@@ -115,8 +115,8 @@ def find(
     quiet: bool,
 ) -> TaskResult:
     """Run the pipeline with a progress bar."""
-    from stepreel.folders import check_writable
     from stepreel.pipeline import run_task
+    from stepreel.storyboard.folders import check_writable
 
     check_writable(output)
     paths = named_once(recordings)

@@ -9,6 +9,6 @@ import typer
 
 def schema() -> None:
     """Print the JSON schema of storyboard.json."""
-    from stepreel.storyboard import Storyboard
+    from stepreel.storyboard.schema import Storyboard
 
     typer.echo(json.dumps(Storyboard.model_json_schema(), indent=2, ensure_ascii=False))

@@ -55,9 +55,9 @@ def score(
     per-video, per-video-pooled.
     """
     with clear_errors(), problems_of_data(lenient=lenient) as problems:
-        from stepreel.evaluation.given import read_given
-        from stepreel.evaluation.judge import judge
-        from stepreel.evaluation.localization import PROTOCOLS
+        from stepreel.evaluation.metrics.localization import PROTOCOLS
+        from stepreel.evaluation.predictions import read_given
+        from stepreel.evaluation.score_predictions import judge
 
         if protocol != "all" and protocol not in PROTOCOLS:
             raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
@@ -81,9 +81,9 @@ def score(
 def _report(
     results: dict[str, Any], outcome: Outcome, protocols: Sequence[str], output: Path | None
 ) -> None:
-    from stepreel.evaluation.benchmark import write_benchmark
-    from stepreel.evaluation.tables import text_table, verdict
-    from stepreel.folders import check_writable
+    from stepreel.evaluation.report.text import text_table, verdict
+    from stepreel.evaluation.run import write_benchmark
+    from stepreel.storyboard.folders import check_writable
 
     if output is not None:
         check_writable(output)

@@ -12,8 +12,8 @@ from stepreel.cli.terminal import refuse, warn
 
 if TYPE_CHECKING:
     from stepreel.config import Settings
-    from stepreel.model import TaskModel
-    from stepreel.store import Store
+    from stepreel.learn.model import TaskModel
+    from stepreel.system.store import Store
     from stepreel.types import Progress, TrackedRecording
 
 
@@ -27,7 +27,7 @@ class Sources:
 
 def sort_sources(named: Sequence[Path]) -> Sources:
     """Tell videos from feature files; refuse a mixture."""
-    from stepreel.array_files import PICKLES, holds_features
+    from stepreel.features.array_files import PICKLES, holds_features
 
     paths = named_once(named)
     features = [holds_features(path) or path.suffix.lower() in PICKLES for path in paths]
@@ -51,8 +51,8 @@ def read_feature_files(
 ) -> dict[Path, TrackedRecording]:
     """Read what can be read; warn of the rest. All must have the cues and widths of the first."""
     from stepreel.errors import StepreelError
-    from stepreel.feature_files import check_alike, read_features
-    from stepreel.model import check_fits
+    from stepreel.features.feature_files import check_alike, read_features
+    from stepreel.learn.model import check_fits
 
     found: dict[Path, TrackedRecording] = {}
     for path in paths:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from stepreel.errors import StepreelError
-from stepreel.interrupts import interrupts_win
+from stepreel.system.interrupts import interrupts_win
 from stepreel.types import Progress
 
 if TYPE_CHECKING:

@@ -37,10 +37,10 @@ from stepreel.cli.terminal import (
 
 if TYPE_CHECKING:
     from stepreel.config import Settings
-    from stepreel.learning import Training
-    from stepreel.machine import Device
-    from stepreel.model import TaskModel
-    from stepreel.store import Store
+    from stepreel.learn.embeddings import Training
+    from stepreel.learn.model import TaskModel
+    from stepreel.system.machine import Device
+    from stepreel.system.store import Store
     from stepreel.types import Progress, TrackedRecording
 
 
@@ -113,11 +113,11 @@ def _learn(
     device: Device,
     progress: Progress,
 ) -> None:
-    from stepreel.files import explained, write_text
-    from stepreel.folders import check_writable
-    from stepreel.learning import learning_notes, recall_training
-    from stepreel.model import metrics_text, write_model
-    from stepreel.task import learn_task
+    from stepreel.learn.embeddings import learning_notes, recall_training
+    from stepreel.learn.model import metrics_text, write_model
+    from stepreel.steps.grouping import learn_task
+    from stepreel.storyboard.folders import check_writable
+    from stepreel.system.files import explained, write_text
 
     check_writable(output)
     times = [next(iter(one.tracks.values())).times for one in recordings]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stepreel.cues.appearance import AppearanceCue
 from stepreel.cues.motion import MotionCue
-from stepreel.moments import Moment
+from stepreel.video.moments import Moment
 
 Arrays = Mapping[str, NDArray[np.generic]]
 

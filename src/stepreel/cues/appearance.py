@@ -14,10 +14,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.files import write_bytes
-from stepreel.interrupts import interrupts_held_back, interrupts_win
-from stepreel.moments import Moment
-from stepreel.store import writing
+from stepreel.system.files import write_bytes
+from stepreel.system.interrupts import interrupts_held_back, interrupts_win
+from stepreel.system.store import writing
+from stepreel.video.moments import Moment
 
 if TYPE_CHECKING:
     import onnxruntime

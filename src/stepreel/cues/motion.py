@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.moments import FLOW_PIXELS, Moment
 from stepreel.types import Floats
-from stepreel.video import Picture
+from stepreel.video.decode import Picture
+from stepreel.video.moments import FLOW_PIXELS, Moment
 
 GRID = 4
 DIRECTIONS = 8

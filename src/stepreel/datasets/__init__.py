@@ -1,1 +1,1 @@
-"""Labelled recordings to measure on: one reader per file format, differences as data."""
+"""Deprecated: readers of datasets are in `stepreel.evaluation.datasets`."""

@@ -1,95 +1,21 @@
-"""Turn the pickled mappings of released features into JSON: python -m …convert_mapping FILE.pkl.
-
-Nothing else here reads pickles, and this only when somebody types it. Of what a pickle can do, it
-allows plain dicts, texts and numbers, and refuses whatever would look up a class or a function.
-"""
+"""Deprecated path of `stepreel.evaluation.datasets.convert_mapping`; it will go in version 0.3."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import pickle
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+import warnings
 
-from stepreel.datasets.annotation import place
-from stepreel.errors import DatasetError, StepreelError
-from stepreel.files import explained, write_text
+from stepreel.evaluation.datasets.convert_mapping import convert, main
 
-WARNING = """\
-{path} is a pickle. Reading a pickle can run code that whoever made the file put into it.
-This converter refuses everything but plain texts and numbers, but go on only if you trust where
-the file is from."""
+__all__ = ["convert", "main"]
 
-
-class _PlainUnpickler(pickle.Unpickler):
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        raise pickle.UnpicklingError(
-            f"it asks for {module_name}.{global_name}, which could run code; a mapping needs "
-            "nothing but a dict of texts and whole numbers"
-        )
-
-
-def convert(path: Path) -> Path:
-    """Write FILE.json beside FILE.pkl and return its path."""
-    mapping = _read(path)
-    target = path.with_suffix(".json")
-    with explained(target.parent):
-        write_text(target, json.dumps(mapping, indent=0) + "\n")
-    return target
-
-
-def _read(path: Path) -> dict[str, int]:
-    try:
-        with path.open("rb") as file:
-            mapping = _unpickle(file)
-    except OSError as problem:
-        raise DatasetError(f"{path}: cannot be read ({problem.strerror})") from problem
-    except Exception as problem:  # a damaged pickle can raise anything
-        raise DatasetError(f"{place(path)}: refused ({problem})") from problem
-    if not isinstance(mapping, dict):
-        raise DatasetError(f"{place(path)}: holds a {type(mapping).__name__}; expected a dict")
-    for key, row in mapping.items():
-        if type(key) is not str or type(row) is not int or row < 0:
-            raise DatasetError(
-                f"{place(path)}: {key!r}: {row!r}; expected names of frames and numbers of rows"
-            )
-    return mapping
-
-
-def _unpickle(file: BinaryIO) -> Any:
-    return _PlainUnpickler(file).load()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Warn, ask, convert; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m stepreel.datasets.convert_mapping")
-    parser.add_argument("file", type=Path, help="the mapping, FILE.pkl; FILE.json is written")
-    parser.add_argument(
-        "--yes-i-trust-this-file", action="store_true", help="do not ask, for use in scripts"
-    )
-    options = parser.parse_args(arguments)
-    print(WARNING.format(path=options.file), file=sys.stderr)
-    if not options.yes_i_trust_this_file and not _agrees():
-        print("nothing was read or written", file=sys.stderr)
-        return 1
-    try:
-        target = convert(options.file)
-    except StepreelError as problem:
-        print(problem, file=sys.stderr)
-        return 1
-    print(f"wrote {target}")
-    return 0
-
-
-def _agrees() -> bool:
-    try:
-        return input("Type yes to go on: ").strip().lower() == "yes"
-    except EOFError:
-        return False
-
+MOVED = (
+    "stepreel.datasets.convert_mapping has moved; "
+    "use python -m stepreel.evaluation.datasets.convert_mapping"
+)
 
 if __name__ == "__main__":
+    print(f"note: {MOVED}", file=sys.stderr)
     sys.exit(main())
+
+warnings.warn(MOVED, DeprecationWarning, stacklevel=2)

@@ -9,9 +9,8 @@ from dataclasses import replace as changed
 import numpy as np
 
 from stepreel.errors import DatasetError, StepreelError, StoreError
-from stepreel.evaluation.baselines import BASELINES
-from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import (
+from stepreel.evaluation.methods.baselines import BASELINES
+from stepreel.evaluation.methods.catalog import (
     LEARNED_METHODS,
     SEEDLESS,
     Prediction,
@@ -19,9 +18,10 @@ from stepreel.evaluation.methods import (
     predict,
     predict_blindly,
 )
+from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.metrics.scores import Scores, score
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.scores import Scores, score
 from stepreel.types import Labels, Progress
 
 Table = dict[str, dict[str, list[Scores]]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from stepreel.config import DEFAULT_PRESET, Settings, check_cue_choices, load_settings
 from stepreel.cues import check_cue_names
 from stepreel.errors import DatasetError
-from stepreel.evaluation.methods import METHODS, NULL_METHODS
+from stepreel.evaluation.methods.catalog import METHODS, NULL_METHODS
 
 PAPER_PRESET = "paper-small"
 

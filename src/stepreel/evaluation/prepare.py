@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stepreel.datasets.annotation import (
+from stepreel.errors import DatasetError, RecordingError
+from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
+from stepreel.evaluation.methods.catalog import Workplace, moment_seconds
+from stepreel.evaluation.plan import Plan
+from stepreel.evaluation.truth.annotation import (
     BACKGROUND,
     OTHER_LENGTH,
     PAST_THE_END_SECONDS,
     ROUNDING,
     Problems,
 )
-from stepreel.datasets.benchmark import LabelledRecording, LabelledTask
-from stepreel.errors import DatasetError, RecordingError
-from stepreel.evaluation.methods import Workplace, moment_seconds
-from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.same_moments import MOST_MOMENTS
-from stepreel.feature_files import FeatureRecording, check_alike
+from stepreel.evaluation.truth.common_moments import MOST_MOMENTS
+from stepreel.features.feature_files import FeatureRecording, check_alike
 from stepreel.pipeline import watch_recordings
 from stepreel.types import FeatureTrack, Labels, Seconds, TrackedRecording
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from stepreel.evaluation.compare import Outcome
-from stepreel.evaluation.localization import PROTOCOLS
-from stepreel.evaluation.methods import LEARNED_METHODS, moment_seconds
+from stepreel.evaluation.methods.catalog import LEARNED_METHODS, moment_seconds
+from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.metrics.scores import FIGURES, STEP_FIGURES, Scores
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.scores import FIGURES, STEP_FIGURES, Scores
-from stepreel.feature_files import FeatureRecording
+from stepreel.features.feature_files import FeatureRecording
 from stepreel.types import readable
 from stepreel.version import __version__
 

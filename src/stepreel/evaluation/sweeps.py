@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from stepreel.evaluation.compare import compare
-from stepreel.evaluation.methods import LEARNED_METHODS, Workplace
+from stepreel.evaluation.methods.catalog import LEARNED_METHODS, Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import Json, protocols_of

@@ -14,19 +14,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepreel.cluster import cluster_recordings
 from stepreel.config import Settings
-from stepreel.evaluation.methods import LEARNED_METHODS, Workplace, embed, moment_seconds, raw_track
-from stepreel.evaluation.ordering import score_order
-from stepreel.evaluation.phases import SHARES, Fold, Guesses, classify, labelled_share, make_folds
+from stepreel.evaluation.methods.catalog import (
+    LEARNED_METHODS,
+    Workplace,
+    embed,
+    moment_seconds,
+    raw_track,
+)
+from stepreel.evaluation.metrics.kendall import score_order
+from stepreel.evaluation.metrics.key_step_quality import KERNEL, quality
+from stepreel.evaluation.metrics.phases import (
+    SHARES,
+    Fold,
+    Guesses,
+    classify,
+    labelled_share,
+    make_folds,
+)
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import Json, data_fingerprint, spread
-from stepreel.evaluation.summary import KERNEL, quality
-from stepreel.keysteps import find_steps
-from stepreel.learning import METHOD_VERSION
-from stepreel.store import Entry, read_facts, write_facts
-from stepreel.task import group_moments
+from stepreel.learn.embeddings import METHOD_VERSION
+from stepreel.steps.clustering import cluster_recordings
+from stepreel.steps.grouping import group_moments
+from stepreel.steps.key_steps import find_steps
+from stepreel.system.store import Entry, read_facts, write_facts
 from stepreel.types import Clustering, Floats, Labels
 
 Figures = dict[str, dict[str, float]]

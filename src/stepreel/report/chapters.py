@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from stepreel.report.wording import clock, exact_clock, one_line
-from stepreel.storyboard import KeyStep, Storyboard
+from stepreel.storyboard.schema import KeyStep, Storyboard
 
 YOUTUBE_MIN_CHAPTERS = 3
 YOUTUBE_MIN_SECONDS = 10

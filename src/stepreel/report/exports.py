@@ -12,7 +12,7 @@ from urllib.parse import quote
 from stepreel.report.chapters import to_ffmetadata, to_webvtt, to_youtube, youtube_problem
 from stepreel.report.palette import letter
 from stepreel.report.wording import clock, length, one_line
-from stepreel.storyboard import KeyStep, Storyboard
+from stepreel.storyboard.schema import KeyStep, Storyboard
 
 __all__ = ["EXPORTS", "Export", "to_csv", "to_markdown", "youtube_problem"]
 

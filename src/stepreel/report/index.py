@@ -8,7 +8,6 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from stepreel.files import explained, write_text
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.page import (
     environment,
@@ -19,7 +18,8 @@ from stepreel.report.page import (
 )
 from stepreel.report.palette import Kind
 from stepreel.report.timeline import Timeline, lay_out
-from stepreel.storyboard import Storyboard
+from stepreel.storyboard.schema import Storyboard
+from stepreel.system.files import explained, write_text
 
 _MOST_PICTURES = 5
 _LARGEST_SHARED_RATIO = 4

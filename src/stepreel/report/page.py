@@ -19,7 +19,7 @@ from stepreel.report.chapters import to_webvtt, to_youtube, youtube_problem
 from stepreel.report.palette import Kind, kind_of
 from stepreel.report.timeline import lay_out
 from stepreel.report.wording import clock, length
-from stepreel.storyboard import KeyStep, Storyboard
+from stepreel.storyboard.schema import KeyStep, Storyboard
 
 _STYLES = ("shared.css", "storyboard.css", "print.css")
 _SCRIPTS = ("player.js", "timeline.js", "sharing.js", "storyboard.js")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stepreel.report.palette import Kind, kind_of
 from stepreel.report.wording import clock
-from stepreel.storyboard import KeyStep, Storyboard
+from stepreel.storyboard.schema import KeyStep, Storyboard
 
 _TICK_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200)
 _MOST_TICKS = 11

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from stepreel.files import explained, write_bytes, write_text
 from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS
 from stepreel.report.page import render_page
-from stepreel.storyboard import Storyboard
+from stepreel.storyboard.schema import Storyboard
+from stepreel.system.files import explained, write_bytes, write_text
 
 
 def write_report(

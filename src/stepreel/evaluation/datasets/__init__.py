@@ -1,0 +1,1 @@
+"""Labelled datasets: one reader per release or file layout."""

@@ -1,0 +1,1 @@
+"""The methods that are compared, null baselines among them. None sees a label."""

@@ -1,0 +1,1 @@
+"""Scores of labellings and embeddings; arrays in, numbers out."""

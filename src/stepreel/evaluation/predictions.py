@@ -1,0 +1,183 @@
+"""Predictions somebody made before: storyboards, or labels in files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from stepreel.errors import DatasetError, RecordingError, StepreelError
+from stepreel.evaluation.metrics.localization import NO_STEP, labels_of_storyboard
+from stepreel.evaluation.truth.annotation import (
+    Problems,
+    StepList,
+    is_background,
+    number_by_name,
+    place,
+    split_number,
+)
+from stepreel.evaluation.truth.common_moments import Labelled, Moments, Spans
+from stepreel.evaluation.truth.formats import FORMATS, STORYBOARD, find_truth
+from stepreel.evaluation.truth.label_files import read_label_file
+from stepreel.features.array_files import read_arrays
+from stepreel.storyboard.schema import read_storyboard
+from stepreel.types import Labels
+
+LABEL_ARRAYS = ("cluster", "labels", "prediction")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was predicted for one recording; `n_clusters` is K, where the file says so."""
+
+    labelled: Labelled
+    n_clusters: int | None = None
+
+
+@dataclass
+class _Clusters(StepList):
+    """Numbers of clusters, from 0, as ids of steps, from 1: in a prediction 0 is a step."""
+
+    number: Callable[[str], int] = int
+
+    def id_of(self, label: str) -> int:
+        return self.number(label) + 1
+
+
+def read_given(folder: Path, problems: Problems, *, fps: float | None = None) -> dict[str, Given]:
+    """Read all predictions below a folder, by the name of their recording."""
+    if folder.is_file():
+        raise DatasetError(
+            f"{folder}: is a file; expected a folder of storyboards, or of files with labels"
+        )
+    found: dict[str, Given] = {}
+    texts: dict[str, Path] = {}
+    for stem, path in find_truth(folder, problems).items():
+        try:
+            if path.suffix.lower() == ".json":
+                _enter(found, *_read_board(path), path, problems)
+            elif path.suffix.lower() == ".npz":
+                given = Given(_read_npz(path))
+                _enter(found, stem.removesuffix(".embedding"), given, path, problems)
+            else:
+                texts[stem] = path
+        except StepreelError as problem:
+            problems.report(str(problem))
+    for name, given in _read_texts(texts, fps, problems).items():
+        _enter(found, name, given, texts[name], problems)
+    if not found:
+        raise DatasetError(
+            f"{folder}: holds no predictions; expected NAME/{STORYBOARD}, NAME.npz with `times` "
+            f"and one of {', '.join(LABEL_ARRAYS)}, or text: {', '.join(FORMATS)}"
+        )
+    return found
+
+
+def _enter(
+    found: dict[str, Given], name: str, given: Given, path: Path, problems: Problems
+) -> None:
+    if name in found:
+        problems.report(f"{path}: a second prediction for {name}; expected one per recording")
+    else:
+        found[name] = given
+
+
+def _read_board(path: Path) -> tuple[str, Given]:
+    board = read_storyboard(path)
+    seconds = board.recording.duration_seconds
+    asked = board.settings.get("key_steps", {}).get("n_clusters")
+    spans = Spans(partial(labels_of_storyboard, board), 0.0, seconds, seconds)
+    return Path(board.recording.name).stem, Given(spans, asked if isinstance(asked, int) else None)
+
+
+def _read_npz(path: Path) -> Moments:
+    try:
+        arrays = read_arrays(path)
+    except RecordingError as problem:
+        raise DatasetError(str(problem)) from problem
+    named = [name for name in LABEL_ARRAYS if name in arrays]
+    if not named or "times" not in arrays:
+        raise DatasetError(
+            f"{place(path)}: expected `times` and one of {', '.join(LABEL_ARRAYS)} in it"
+        )
+    if arrays["times"].dtype.kind not in "fiu":
+        raise DatasetError(f"{place(path)}: `times` must be numbers, in seconds")
+    labels, times = arrays[named[0]], np.asarray(arrays["times"], np.float64)
+    whole = labels.dtype.kind in "iu" or (
+        labels.dtype.kind == "f" and bool((np.floor(labels) == labels).all())
+    )
+    if not whole or labels.shape != times.shape or labels.ndim != 1:
+        raise DatasetError(
+            f"{place(path)}: `{named[0]}` must hold one whole number per time; "
+            f"it is {labels.dtype} {labels.shape}, times are {times.shape}"
+        )
+    if len(times) == 0 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise DatasetError(f"{place(path)}: `times` must be finite seconds that increase")
+    if labels.min() < NO_STEP:
+        raise DatasetError(
+            f"{place(path)}: `{named[0]}` holds {labels.min():g}; expected clusters from 0, or "
+            f"{NO_STEP} for no step"
+        )
+    return Moments(times, labels.astype(np.int64))
+
+
+def _read_texts(
+    paths: Mapping[str, Path], fps: float | None, problems: Problems
+) -> dict[str, Given]:
+    """Read text; steps without numbers are numbered by name over all files."""
+    files = {}
+    for name, path in paths.items():
+        try:
+            files[name] = read_label_file(path, fps)
+        except StepreelError as problem:
+            problems.report(str(problem))
+    clusters = _Clusters(number=_numbering([x for file in files.values() for x in file.labels]))
+    return {
+        name: Given(file.numbered(clusters, problems, shift=-1)) for name, file in files.items()
+    }
+
+
+def _numbering(labels: list[str]) -> Callable[[str], int]:
+    """Take numbers of clusters for what they are, 0 among them; -1 and background are no step."""
+    texts = {label.strip() for label in labels}
+    if all(text == "-1" or split_number(text)[0] is not None for text in texts):
+
+        def own(label: str) -> int:
+            number, _ = split_number(label)
+            return NO_STEP if number is None else number
+
+        return own
+    steps = number_by_name(text for text in texts if text != "-1")
+
+    def by_name(label: str) -> int:
+        if label.strip() == "-1" or is_background(label):
+            return NO_STEP
+        return steps.id_of(label.strip()) or 0
+
+    return by_name
+
+
+def as_clusters(
+    found: Sequence[Labels], said: Sequence[int], n_clusters: int | None
+) -> tuple[list[Labels], int]:
+    """Return labels with the clusters of all files numbered from 0, and how many there are.
+
+    K is what was asked for, else what the files said, else as many as occur.
+    """
+    used = np.unique(np.concatenate(list(found)))
+    used = used[used >= 0]
+    k = n_clusters or max([*said, len(used), 1])
+    if len(used) > k:
+        raise DatasetError(
+            f"the predictions use {len(used)} clusters, more than the {k} of --clusters"
+        )
+    fits = len(used) == 0 or int(used.max()) < k
+
+    def renamed(labels: Labels) -> Labels:
+        numbers = labels if fits else np.searchsorted(used, labels)
+        return np.where(labels < 0, NO_STEP, numbers).astype(np.int64)
+
+    return [renamed(labels) for labels in found], k

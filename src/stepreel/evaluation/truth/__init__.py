@@ -1,0 +1,1 @@
+"""Annotations: the label formats that can be read, and labels at given moments."""

@@ -1,0 +1,1 @@
+"""Recordings → feature tracks: extracted from videos, or read from files and arrays."""

@@ -1,0 +1,315 @@
+"""Recordings × cues → store: decode once for all cues, on all cores, resumable.
+
+One thread decodes and shrinks; a pool turns batches of moments into features. At most a few batches
+are in flight, so memory does not grow with the recording. About every ten minutes of recording a
+shard is written, and an interrupted extraction goes on from the first one missing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.cues import Cue
+from stepreel.errors import RecordingError, StepreelError
+from stepreel.system.failpoints import failpoint
+from stepreel.system.machine import usable_cores
+from stepreel.system.store import Store, read_facts, write_facts
+from stepreel.types import FeatureTrack, Progress, Recording, Seconds, no_progress
+from stepreel.video.decode import Decoding
+from stepreel.video.moments import Moment, walk_moments
+from stepreel.video.previews import PreviewMaker, Previews
+
+BATCH_MOMENTS = 16
+SHARD_SECONDS = 600.0
+MOMENTS_VERSION = 1  # raise it when the same file would give other moments
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def extract_tracks(
+    recording: Recording,
+    cues: Sequence[Cue],
+    store: Store,
+    *,
+    rate: float,
+    shard_seconds: float = SHARD_SECONDS,
+    progress: Progress = no_progress,
+) -> Extraction:
+    """Return the tracks of all `cues`, `rate` moments a second, from the store if possible."""
+    work = _Work(recording, [*cues, PreviewMaker()], store, rate, shard_seconds)
+    facts = read_facts(work.facts_entry)
+    if facts is None or work.first_shard_missing(_count_shards(facts, work)) is not None:
+        facts = _extract_missing(work, facts, progress)
+    work.join_shards(_count_shards(facts, work))
+    tracks = {cue.name: work.entries[cue.name].read_track(recording.name) for cue in cues}
+    previews = Previews.open(work.entries["previews"].path, facts["n_moments"])
+    return Extraction(
+        recording=recording,
+        tracks=tracks,
+        previews=previews,
+        duration_seconds=facts["duration_seconds"],
+        moment_seconds=1.0 / rate,
+        notes=tuple(facts["notes"]),
+        track_settings={cue.name: {**cue.settings(), **work.sampling} for cue in cues},
+    )
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What is known of a recording once it has been decoded: tracks, pictures, true length."""
+
+    recording: Recording
+    tracks: dict[str, FeatureTrack]
+    previews: Previews
+    duration_seconds: float
+    moment_seconds: float
+    notes: tuple[str, ...]
+    track_settings: dict[str, object]
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.recording.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the file's content."""
+        return self.recording.fingerprint
+
+    @property
+    def start_seconds(self) -> float:
+        """Tracks of a video begin with its first frame, and so does its clock."""
+        return 0.0
+
+    @property
+    def times(self) -> Seconds:
+        """The moments all tracks share."""
+        return next(iter(self.tracks.values())).times
+
+
+class _Work:
+    """Where everything that one recording yields belongs, and what of it is still missing."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        extractors: Sequence[Cue],
+        store: Store,
+        rate: float,
+        shard_seconds: float,
+    ) -> None:
+        self.recording = recording
+        self.backbones = store.backbones
+        self.rate = float(rate)
+        self.shard_moments = max(1, round(shard_seconds * rate / BATCH_MOMENTS)) * BATCH_MOMENTS
+        self.extractors = {extractor.name: extractor for extractor in extractors}
+        self.sampling = {"rate": self.rate, "moments": MOMENTS_VERSION}
+        source = recording.fingerprint
+        self.entries = {
+            e.name: store.recording_entry(
+                source,
+                e.name,
+                {**e.settings(), **self.sampling},
+                shard_rows=self.shard_moments,
+            )
+            for e in extractors
+        }
+        self.facts_entry = store.recording_entry(source, "facts", self.sampling)
+        self.damage_entry = store.recording_entry(source, "damage", self.sampling)
+
+    def missing_in(self, shard: int) -> list[str]:
+        """Name the extractors that have neither a finished file nor this shard."""
+        return [
+            name
+            for name, entry in self.entries.items()
+            if not entry.exists() and entry.rows_in_shard(shard) is None
+        ]
+
+    def first_shard_missing(self, n_shards: int) -> int | None:
+        """Return the first of `n_shards` shards that some extractor still lacks."""
+        return next((s for s in range(n_shards) if self.missing_in(s)), None)
+
+    def full_shards(self) -> int:
+        """Count the leading shards that are there for all and full, when the length is unknown."""
+        unfinished = [entry for entry in self.entries.values() if not entry.exists()]
+        shard = 0
+        while unfinished and all(e.rows_in_shard(shard) == self.shard_moments for e in unfinished):
+            shard += 1
+        return shard
+
+    def remember_damage(self, decoding: Decoding) -> None:
+        """Write down what was wrong so far: a resumed extraction does not see it again."""
+        counts = {"packets": decoding.damaged_packets, "frames": decoding.misplaced_frames}
+        if any(counts.values()):
+            write_facts(self.damage_entry, counts)
+
+    def recall_damage(self) -> Decoding:
+        """Return what an earlier attempt at this recording found wrong."""
+        counts = read_facts(self.damage_entry) or {"packets": 0, "frames": 0}
+        return Decoding(damaged_packets=counts["packets"], misplaced_frames=counts["frames"])
+
+    def join_shards(self, n_shards: int) -> None:
+        for entry in self.entries.values():
+            if not entry.exists():
+                entry.join_shards(n_shards)
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _count_shards(facts: Mapping[str, Any], work: _Work) -> int:
+    return -(-int(facts["n_moments"]) // work.shard_moments)
+
+
+def _extract_missing(
+    work: _Work, facts: Mapping[str, Any] | None, progress: Progress
+) -> dict[str, Any]:
+    """Decode from the first missing shard to the end, write the shards, then the facts."""
+    first = work.full_shards() if facts is None else None
+    if facts is not None:
+        first = work.first_shard_missing(_count_shards(facts, work))
+    assert first is not None
+    progress("getting ready", 0, 0)
+    for extractor in work.extractors.values():
+        extractor.prepare(work.backbones)
+    progress("getting ready", 1, 1)
+    decoding = work.recall_damage()
+    first_moment = first * work.shard_moments
+    moments = walk_moments(
+        work.recording, rate=work.rate, first_index=first_moment, decoding=decoding
+    )
+    before = _stamp(work.recording.path)
+    n_moments = first_moment + _write_shards(work, moments, decoding, progress)
+    if _stamp(work.recording.path) != before:
+        raise RecordingError(
+            f"{work.recording.name}: was changed while it was being read; run again when it is done"
+        )
+    if n_moments == 0:
+        raise RecordingError(f"{work.recording.name}: no frame can be decoded")
+    facts = {
+        "n_moments": n_moments,
+        "duration_seconds": max(decoding.end_seconds, (n_moments - 1) / work.rate),
+        "notes": _notes(work.recording, decoding),
+    }
+    write_facts(work.facts_entry, facts)
+    return dict(facts)
+
+
+def _write_shards(
+    work: _Work, moments: Iterator[Moment], decoding: Decoding, progress: Progress
+) -> int:
+    """Extract what is missing of every shard and write it; return how many moments went by."""
+    total = work.recording.declared_seconds
+    n_moments = 0
+    with _worker_pool() as pool:
+        for shard, batches in groupby(
+            _batches(moments), lambda b: b[0].index // work.shard_moments
+        ):
+            missing = work.missing_in(shard)
+            extractors = [work.extractors[name] for name in missing]
+            collected: dict[str, list[Arrays]] = defaultdict(list)
+            for batch, result in _in_order(pool, work.recording, extractors, batches):
+                for name, arrays in result.items():
+                    collected[name].append(arrays)
+                n_moments += batch[1]
+                progress("watching", min(batch[0] / work.rate, total), total)
+                if shard > 0:
+                    failpoint("mid-extraction")
+            work.remember_damage(decoding)
+            for name in missing:
+                work.entries[name].write_shard(shard, _end_to_end(collected.pop(name)))
+                failpoint("between-cues")
+    return n_moments
+
+
+def _batches(moments: Iterator[Moment]) -> Iterator[list[Moment]]:
+    """Group moments by sixteen, always the same sixteen, wherever the walk began."""
+    for _, batch in groupby(moments, lambda moment: moment.index // BATCH_MOMENTS):
+        yield list(batch)
+
+
+def _in_order(
+    pool: ThreadPoolExecutor,
+    recording: Recording,
+    extractors: Sequence[Cue],
+    batches: Iterator[list[Moment]],
+) -> Iterator[tuple[tuple[int, int], dict[str, Arrays]]]:
+    """Run batches on the pool, a few at a time; yield (last index, count) and results in order."""
+    most = 2 * usable_cores() + 1
+    running: deque[tuple[tuple[int, int], Future[dict[str, Arrays]]]] = deque()
+    for batch in batches:
+        place = batch[-1].index, len(batch)
+        running.append((place, pool.submit(_run, recording, extractors, batch)))
+        if len(running) > most:
+            place, future = running.popleft()
+            yield place, future.result()
+    for place, future in running:
+        yield place, future.result()
+
+
+def _run(
+    recording: Recording, extractors: Sequence[Cue], batch: Sequence[Moment]
+) -> dict[str, Arrays]:
+    times = np.array([moment.time for moment in batch])
+    return {e.name: {**_extract(recording, e, batch), "times": times} for e in extractors}
+
+
+def _extract(recording: Recording, extractor: Cue, batch: Sequence[Moment]) -> Arrays:
+    """Let a library's trouble with strange pictures cost this recording alone."""
+    try:
+        return extractor.extract(batch)
+    except (StepreelError, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception as problem:
+        raise RecordingError(
+            f"{recording.name}: the cue {extractor.name} failed at {batch[0].time:.1f} s "
+            f"({type(problem).__name__}: {problem}); name other cues with --set extract.cues=…"
+        ) from problem
+
+
+def _end_to_end(pieces: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+@contextmanager
+def _worker_pool() -> Iterator[ThreadPoolExecutor]:
+    """Give one worker per core; OpenCV must not start threads of its own beside them."""
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(1)
+    pool = ThreadPoolExecutor(usable_cores(), thread_name_prefix="stepreel")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        cv2.setNumThreads(threads)
+
+
+def _notes(recording: Recording, decoding: Decoding) -> list[str]:
+    """Say what a user should know about how well the file could be read."""
+    notes = []
+    declared, read = recording.declared_seconds, decoding.end_seconds
+    if declared - read > max(1.0, 0.02 * declared):
+        notes.append(
+            f"Only the first {read:.1f} s of {declared:.1f} s could be read; "
+            "the file seems to be cut off or damaged."
+        )
+    elif decoding.stopped_early:
+        notes.append(f"Reading ended at {read:.1f} s: {decoding.stopped_early}.")
+    if decoding.damaged_packets:
+        notes.append("Parts of the video are damaged; frames there may be missing or wrong.")
+    if decoding.misplaced_frames:
+        notes.append("Some frames carry impossible times and were passed over.")
+    return notes

@@ -1,0 +1,1 @@
+"""Feature tracks → embedding: sampling, windows, loss, encoder, training, and the saved model."""

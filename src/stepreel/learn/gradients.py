@@ -1,0 +1,128 @@
+"""The gradient of a batch, recording by recording: on all cores, and the same on any number.
+
+Every recording's share is worked out by a single thread, and the shares are added in their order.
+So a result does not depend on how many cores a machine has; splitting each operation among
+threads instead rounds otherwise, and fifty epochs later steps begin at other moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from stepreel.config import Bootstrap, Settings
+from stepreel.learn.alignment import alignment_loss
+from stepreel.learn.encoder import Encoder
+from stepreel.learn.loss import bmc2_loss, count_pairs, cue_weight_matrix, time_weights
+from stepreel.learn.scratch import Scratch
+from stepreel.learn.training_data import Batch, Lesson, gather
+from stepreel.learn.windows import Pairs, alike_window, choose_pairs, near_window
+
+
+class GradientPool:
+    """Threads for the recordings of a batch, each with memory of its own."""
+
+    def __init__(self, pool: ThreadPoolExecutor | None) -> None:
+        self._pool = pool
+        self._scratch: list[Scratch] = []
+
+    def fill_gradients(
+        self,
+        encoder: Encoder,
+        lessons: Sequence[Lesson],
+        picks: Sequence[Tensor],
+        settings: Settings,
+        *,
+        drawn: Sequence[int] | None = None,
+    ) -> float:
+        """Set the gradient of every weight to that of the batch's loss; return the loss."""
+        while len(self._scratch) < len(lessons):
+            self._scratch.append(Scratch())
+        weights = list(encoder.parameters())
+        if self._pool is None or settings.loss.alignment_weight > 0:  # recordings meet there
+            batch = gather(lessons, picks, drawn=drawn, scratch=self._scratch[0])
+            loss = batch_loss(encoder, batch, settings, self._scratch[0])
+            shares = [(loss, torch.autograd.grad(loss, weights, materialize_grads=True))]
+        else:
+            counts = _counts(lessons, picks)
+
+            def share(row: int) -> tuple[Tensor, tuple[Tensor, ...]]:
+                scratch = self._scratch[row]
+                batch = gather([lessons[row]], [picks[row]], scratch=scratch)
+                loss = batch_loss(encoder, batch, settings, scratch, counts=counts)
+                return loss.detach(), torch.autograd.grad(loss, weights, materialize_grads=True)
+
+            shares = list(self._pool.map(share, range(len(lessons))))
+        for number, weight in enumerate(weights):
+            total = shares[0][1][number]
+            for _, gradients in shares[1:]:
+                total = total.add_(gradients[number])
+            weight.grad = total
+        return sum(loss.item() for loss, _ in shares)
+
+
+@contextmanager
+def gradient_pool(device: torch.device, batch_size: int) -> Iterator[GradientPool]:
+    """Open a pool for a device; an accelerator takes the whole batch at once."""
+    if device.type != "cpu":
+        yield GradientPool(None)
+        return
+    n_threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(
+            min(n_threads, batch_size), initializer=torch.set_num_threads, initargs=(1,)
+        ) as pool:
+            yield GradientPool(pool)
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def _counts(lessons: Sequence[Lesson], picks: Sequence[Tensor]) -> Tensor:
+    """Count the batch's valid pairs of every two cues, over which the loss is a mean."""
+    pairs = list(zip(lessons, picks, strict=True))
+    cues = lessons[0].valid
+    return count_pairs([torch.stack([le.valid[cue][pick] for le, pick in pairs]) for cue in cues])
+
+
+def batch_loss(
+    encoder: Encoder,
+    batch: Batch,
+    settings: Settings,
+    scratch: Scratch | None = None,
+    *,
+    counts: Tensor | None = None,
+) -> Tensor:
+    """Return the BMC2 loss of a batch, and the alignment between its recordings where asked.
+
+    `counts` are the pairs of a larger batch of which this is a part.
+    """
+    scratch = scratch or Scratch()
+    projected = encoder.project(batch.inputs, batch.times)
+    loss = bmc2_loss(
+        projected,
+        batch_pairs(batch, settings.loss.bootstrap, scratch),
+        time_weights(batch.times, batch.seconds, scratch),
+        cue_weights=cue_weight_matrix(settings.loss.cue_weights, len(projected)),
+        valid=list(batch.valid.values()),
+        counts=counts,
+        scratch=scratch,
+    )
+    if settings.loss.alignment_weight == 0:
+        return loss
+    main_valid = next(iter(batch.valid.values()))
+    smoothing = settings.loss.alignment_smoothing
+    aligned = alignment_loss(projected[0], batch.drawn, smoothing, main_valid)
+    return loss + settings.loss.alignment_weight * aligned
+
+
+def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: Scratch | None = None) -> Pairs:
+    """Find near and alike moments; no gradient flows through them."""
+    near = near_window(batch.times, batch.window_seconds[:, None, None], scratch)
+    alike, valid = None, None if bool(batch.raw_valid.all()) else batch.raw_valid
+    if batch.raw_distances is not None:
+        alike = alike_window(batch.raw_distances, near, valid, scratch)
+    return choose_pairs(near, alike, bootstrap, valid)

@@ -1,0 +1,83 @@
+"""Embed every moment of a recording with a trained encoder; the result is just another track."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch.nn import functional
+
+from stepreel.config import LossSettings, pick_cues
+from stepreel.errors import ModelError, StepreelError
+from stepreel.learn.encoder import Encoder
+from stepreel.learn.model import TaskModel
+from stepreel.learn.training_data import Lesson, prepare_lesson
+from stepreel.system.machine import Device, pick_device
+from stepreel.types import FeatureTrack, Mask, TrackedRecording
+
+MPS_MOMENTS = 8192  # Metal may hold attention's whole T × T matrix: more are embedded on the CPU
+
+
+def embed_recording(
+    encoder: Encoder, lesson: Lesson, cues: Sequence[str], *, recording: str
+) -> FeatureTrack:
+    """Return q̃ of `cues`, each normalised, side by side, and normalised again.
+
+    Attention is over all moments at once; its T × T matrix is never held in memory.
+    """
+    parts = []
+    device = next(encoder.parameters()).device
+    if device.type == "mps" and len(lesson) > MPS_MOMENTS:
+        encoder, device = copy.deepcopy(encoder).cpu(), torch.device("cpu")
+    with torch.inference_mode():
+        for cue in cues:
+            inputs = lesson.inputs[cue][None].to(device)
+            times = lesson.times[None].float().to(device)  # Apple's GPUs know no doubles
+            adapted = encoder.adapt(cue, inputs, times)[0].cpu()
+            known = lesson.valid[cue][:, None]
+            parts.append(functional.normalize(adapted, dim=-1) * known)
+        embedding = functional.normalize(torch.cat(parts, dim=-1), dim=-1)
+    if not bool(torch.isfinite(embedding).all()):
+        raise StepreelError(
+            f"{recording}: cannot be embedded: training went astray; "
+            "try a smaller train.learning_rate"
+        )
+    valid: Mask = torch.stack([lesson.valid[cue] for cue in cues]).any(0).numpy()
+    return FeatureTrack(recording, "embedding", lesson.times.numpy(), embedding.numpy(), valid)
+
+
+def load_encoder(model: TaskModel) -> Encoder:
+    """Build the encoder of a trained model."""
+    settings, cues = model.settings, model.card.cues
+    widths = {cue: card.width for cue, card in cues.items()}
+    encoder = Encoder(widths, settings.encoder, seed=settings.train.seed)
+    try:
+        encoder.load_state_dict({k: torch.from_numpy(w) for k, w in model.weights.items()})
+    except RuntimeError as problem:
+        raise ModelError(f"the model's weights do not fit its settings: {problem}") from problem
+    return encoder.eval()
+
+
+def embed_with_model(
+    model: TaskModel,
+    recordings: Sequence[TrackedRecording],
+    *,
+    cues: Sequence[str] | None = None,
+    device: Device = "auto",
+) -> list[FeatureTrack]:
+    """Embed recordings that fit the model (see `check_fits`); nothing is learned."""
+    settings = model.settings
+    chosen = pick_cues(
+        tuple(cues) if cues is not None else settings.embed.cues,
+        list(model.card.cues),
+        setting="embed.cues",
+    )
+    encoder = load_encoder(model).to(pick_device(device))
+    without_loss = settings.model_copy(update={"loss": LossSettings(bootstrap="none")})
+    return [
+        embed_recording(
+            encoder, prepare_lesson(one.tracks, without_loss), chosen, recording=one.name
+        )
+        for one in recordings
+    ]

@@ -1,0 +1,179 @@
+"""The BMC2 loss: the contrast between all pairs of moments and cues, with its exact gradient.
+
+Projected features have unit length and the margin is 2, so distances never exceed the margin and
+the loss is affine in them: with coefficients A = W/γ − (1−W)γ it is A·d plus a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stepreel.learn.scratch import Scratch
+from stepreel.learn.windows import Pairs
+
+MARGIN = 2.0
+# Below this distance a precision cannot tell two unit vectors apart; the slope 1/d is held there.
+SMALLEST_DISTANCE = {torch.float32: 1e-3, torch.float64: 1e-7}
+
+
+def time_weights(times: Tensor, lengths: Tensor, scratch: Scratch | None = None) -> Tensor:
+    """Return γ(i,j) = ((t_i − t_j) / T)² + 1, (B, N, N), from times (B, N) and lengths T (B,).
+
+    The paper's formula has no unit; dividing by the recording's length keeps γ in [1, 2].
+    """
+    relative = times / lengths[:, None]
+    shape = (*times.shape, times.shape[-1])
+    weights = (scratch or Scratch()).take("weights", shape, times, times.dtype)
+    torch.sub(relative[:, :, None], relative[:, None, :], out=weights)
+    return weights.square_().add_(1.0)
+
+
+def bmc2_loss(
+    projected: Sequence[Tensor],
+    pairs: Pairs,
+    weights: Tensor,
+    *,
+    cue_weights: Tensor,
+    valid: Sequence[Tensor],
+    counts: Tensor | None = None,
+    scratch: Scratch | None = None,
+) -> Tensor:
+    """Return Σ_uv λ_uv · mean over pairs (i, j) of W·d/γ + (1−W)·γ·(ζ−d).
+
+    projected    one (B, N, D) per cue, unit length
+    pairs        (B, N, N) each, W̃ and its complement; need not be symmetric
+    weights      (B, N, N), γ
+    cue_weights  (M, M), λ
+    valid        one (B, N) per cue; a term's mean is over pairs valid in both its cues
+    counts       (M, M), how many pairs that is; those of a larger batch make this its share
+    """
+    scratch = scratch or Scratch()
+    repel, slope, both_ways = (
+        scratch.take(name, weights.shape, weights, weights.dtype)
+        for name in ("repel", "slope", "both ways")
+    )
+    torch.mul(weights, pairs.repel, out=repel)
+    repelled = repel.sum()
+    torch.div(pairs.attract, weights, out=slope).sub_(repel)  # A; attract and repel exclude
+    for number in range(len(slope)):  # for every term with the same λ either way
+        both_ways[number].copy_(slope[number].mT).add_(slope[number])
+    all_valid = all(bool(known.all()) for known in valid)
+    counts = count_pairs(valid) if counts is None else counts
+    total = weights.new_zeros(())
+    for u, v, forth, back in _terms(cue_weights):
+        # d(v_i, u_j) is d(u_j, v_i): both directions share one distance matrix.
+        scale = forth if forth == back else 1.0
+        coefficient = both_ways if forth == back else forth * slope + back * slope.mT
+        constant = (forth + back) * repelled
+        if not all_valid:
+            both_valid = valid[u][:, :, None] & valid[v][:, None, :]
+            coefficient = coefficient * both_valid
+            constant = forth * (repel * both_valid).sum() + back * (repel.mT * both_valid).sum()
+        room = scratch.take(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
+        if u == v:
+            contrast = _SelfContrast.apply(projected[u], coefficient, room)  # type: ignore[no-untyped-call]
+        else:
+            contrast = _CrossContrast.apply(projected[u], projected[v], coefficient, room)  # type: ignore[no-untyped-call]
+        total = total + (scale * contrast + MARGIN * constant) / max(1.0, float(counts[u, v]))
+    return total
+
+
+def count_pairs(valid: Sequence[Tensor]) -> Tensor:
+    """Count the pairs of moments (M, M) that are valid in both of two cues."""
+    per_row = torch.stack([known.sum(-1) for known in valid]).double().cpu()  # (M, B)
+    return per_row @ per_row.mT
+
+
+def _terms(cue_weights: Tensor) -> Iterator[tuple[int, int, float, float]]:
+    """Yield every unordered pair of cues that counts, with its λ in either direction."""
+    n_cues = len(cue_weights)
+    for u in range(n_cues):
+        for v in range(u, n_cues):
+            forth, back = float(cue_weights[u, v]), float(cue_weights[v, u])
+            if u == v:
+                forth, back = forth / 2, forth / 2
+            if forth != 0 or back != 0:
+                yield u, v, forth, back
+
+
+def cue_weight_matrix(chosen: str | Sequence[Sequence[float]], n_cues: int) -> Tensor:
+    """Return λ (M, M), where the first cue is the main one.
+
+    paper      all-pairs for up to two cues, main-cue for more
+    all-pairs  every cue against every cue
+    main-cue   every cue against itself, and the main one against all
+
+    >>> cue_weight_matrix("paper", 3).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    if chosen == "all-pairs" or (chosen == "paper" and n_cues <= 2):
+        return torch.ones(n_cues, n_cues)
+    if isinstance(chosen, str):
+        weights = torch.eye(n_cues)
+        weights[0] = 1.0
+        return weights
+    weights = torch.tensor(chosen, dtype=torch.float32)
+    if weights.shape != (n_cues, n_cues):
+        raise ValueError(f"cue weights must be {n_cues} x {n_cues}, not {tuple(weights.shape)}")
+    return weights
+
+
+def _distances_(u: Tensor, v: Tensor, room: Tensor) -> Tensor:
+    """Write ‖u_i − v_j‖ of unit vectors into `room` (B, N, N)."""
+    for number in range(len(u)):  # one recording at a time stays in the processor's cache
+        torch.mm(u[number], v[number].mT, out=room[number])
+        room[number].mul_(-2.0).add_(2.0).clamp_min_(0.0).sqrt_()
+    return room
+
+
+def _slope_(coefficient: Tensor, distance: Tensor) -> Tensor:
+    """Turn distances, in place, into A/d, held where d cannot be told from 0."""
+    distance.clamp_min_(SMALLEST_DISTANCE[distance.dtype])
+    return torch.div(coefficient, distance, out=distance)
+
+
+class _CrossContrast(torch.autograd.Function):
+    """Σ A_ij ‖u_i − v_j‖ over unit vectors, with the gradient in closed form.
+
+    The derivative of a distance is (u − v)/d; its part along u is left out, because the
+    normalisation in front of this function removes whatever is radial. So duplicates, whose
+    difference has no direction, need no care beyond a finite slope.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, v: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
+        distance = _distances_(u, v, room)
+        total = torch.dot(coefficient.reshape(-1), distance.view(-1))
+        slope = _slope_(coefficient, distance)
+        ctx.save_for_backward(u, v, slope)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        u, v, slope = ctx.saved_tensors
+        to_u, to_v = torch.bmm(slope, v), torch.bmm(slope.mT, u)
+        return to_u.mul_(-outputs[0]), to_v.mul_(-outputs[0]), None, None
+
+
+class _SelfContrast(torch.autograd.Function):
+    """The same for u = v and symmetric A: a moment is no distance from itself."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
+        distance = _distances_(u, u, room)
+        diagonal = distance.diagonal(dim1=-2, dim2=-1)
+        diagonal.zero_()  # free of rounding
+        total = torch.dot(coefficient.reshape(-1), distance.view(-1))
+        slope = _slope_(coefficient, distance)
+        diagonal.zero_()
+        ctx.save_for_backward(u, slope)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, None, None]:
+        u, slope = ctx.saved_tensors
+        return torch.bmm(slope, u).mul_(-2.0 * outputs[0]), None, None

@@ -1,0 +1,252 @@
+"""A trained model as a folder: learn a task once, know its steps in every later take.
+
+model.json         what it was trained on and how: cues, widths, settings
+model.safetensors  the encoder's weights, and the centre of every kind of step
+metrics.jsonl      one line per epoch
+loss.png           the same as a curve
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stepreel.config import Settings, pick_cues, validated
+from stepreel.errors import ModelError
+from stepreel.learn.embeddings import METHOD_VERSION, Training
+from stepreel.learn.sampling import learning_rate
+from stepreel.system.files import explained, write_bytes, write_text
+from stepreel.types import Floats, TrackedRecording, cues_and_widths
+from stepreel.version import __version__
+
+FOLDER = "model"  # where `run` puts it, inside its output folder
+CENTRES = "centres"
+
+
+class CueCard(BaseModel):
+    """One cue a model knows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    width: int = Field(ge=1, description="Features per moment.")
+    made_by: dict[str, Any] = Field(description="How the features were made.")
+
+
+class ModelCard(BaseModel):
+    """model.json: everything about a model but its weights."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    format: Literal["stepreel-model"] = "stepreel-model"
+    version: Literal[1] = 1
+    stepreel_version: str = __version__
+    method: int = METHOD_VERSION
+    cues: dict[str, CueCard] = Field(description="The first is the main one.")
+    settings: Settings
+    recordings: list[str] = Field(description="What it was trained on.")
+    epochs: int
+    loss: float = Field(description="Of the last epoch.")
+    n_clusters: int = Field(ge=1, description="Kinds of steps it knows.")
+    weights_hash: str = Field(description="Of model.safetensors.")
+
+
+@dataclass(frozen=True)
+class TaskModel:
+    """An encoder's weights and the kinds of steps found with it.
+
+    centres  (K, D), of the clusters of the training recordings, in the order of their letters
+    """
+
+    card: ModelCard
+    weights: dict[str, Floats]
+    centres: Floats
+
+    @property
+    def settings(self) -> Settings:
+        """What it was trained with."""
+        return self.card.settings
+
+    def __repr__(self) -> str:
+        cues = cues_and_widths({cue: card.width for cue, card in self.card.cues.items()})
+        return f"TaskModel({cues}; {len(self.centres)} kinds of steps)"
+
+
+def write_model(
+    folder: Path,
+    recordings: Sequence[TrackedRecording],
+    settings: Settings,
+    training: Training,
+    centres: Floats,
+) -> TaskModel:
+    """Write what was trained on `recordings`; model.json comes last and vouches for the rest."""
+    from safetensors.numpy import save
+
+    content = save({**training.weights, CENTRES: np.ascontiguousarray(centres)})
+    first = recordings[0]
+    card = ModelCard(
+        cues={
+            cue: CueCard.model_validate(
+                {"width": track.width, "made_by": first.track_settings.get(cue, {})}
+            )
+            for cue, track in first.tracks.items()
+        },
+        settings=settings,
+        recordings=[recording.name for recording in recordings],
+        epochs=len(training.losses),
+        loss=training.losses[-1],
+        n_clusters=len(centres),
+        weights_hash=_hash(content),
+    )
+    with explained(folder):
+        write_bytes(folder / "model.safetensors", content)
+        _write_metrics(folder, training, settings)
+        write_text(folder / "model.json", card.model_dump_json(indent=2) + "\n")
+    return TaskModel(card, training.weights, centres)
+
+
+def metrics_text(losses: Sequence[float], seconds: Sequence[float], settings: Settings) -> str:
+    """Return one line of JSON per epoch."""
+    lines = [
+        {
+            "epoch": epoch,
+            "loss": loss,
+            "learning_rate": learning_rate(epoch - 1, settings.train),
+            "seconds": round(spent, 4),
+        }
+        for epoch, (loss, spent) in enumerate(zip(losses, seconds, strict=True), start=1)
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _write_metrics(folder: Path, training: Training, settings: Settings) -> None:
+    text = metrics_text(training.losses, training.seconds, settings)
+    path, picture = folder / "metrics.jsonl", folder / "loss.png"
+    if picture.exists() and path.exists() and path.read_text(encoding="utf-8") == text:
+        return  # drawing takes a second
+    from stepreel.learn.loss_curve import loss_curve
+
+    write_bytes(picture, loss_curve(training.losses))
+    write_text(path, text)
+
+
+def read_model(path: Path | str) -> TaskModel:
+    """Read a model's folder, or the output folder of a run that holds one; or say what is wrong."""
+    folder = Path(path)
+    if not (folder / "model.json").exists() and (folder / FOLDER / "model.json").exists():
+        folder = folder / FOLDER
+    try:
+        card = ModelCard.model_validate_json((folder / "model.json").read_text(encoding="utf-8"))
+        content = (folder / "model.safetensors").read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise ModelError(
+            f"{path}: no model here (model.json and model.safetensors); "
+            "`stepreel train` makes one, and `stepreel run` leaves one in its output folder"
+        ) from None
+    except OSError as problem:
+        raise ModelError(f"{folder}: cannot be read ({problem.strerror})") from problem
+    except UnicodeDecodeError as problem:
+        raise ModelError(f"{folder / 'model.json'}: is not UTF-8 text") from problem
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ModelError(
+            f"{folder / 'model.json'}: not a model of version 1: {where}: {first['msg']}"
+        ) from problem
+    if card.method != METHOD_VERSION:
+        raise ModelError(
+            f"{folder}: was trained by version {card.method} of the method, and this is version "
+            f"{METHOD_VERSION}, which would embed otherwise; train anew"
+        )
+    arrays = _load_weights(folder, card, content)
+    return TaskModel(card, arrays, arrays.pop(CENTRES))
+
+
+def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, NDArray[Any]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    again = "copy the folder again, or train anew"
+    if _hash(content) != card.weights_hash:
+        raise ModelError(f"{folder}: model.safetensors is not the one model.json names; {again}")
+    try:
+        arrays: dict[str, NDArray[Any]] = load(content)
+    except SafetensorError as problem:
+        raise ModelError(f"{folder / 'model.safetensors'}: damaged ({problem}); {again}") from None
+    embed_cues = pick_cues(card.settings.embed.cues, list(card.cues), setting="embed.cues")
+    expected = (card.n_clusters, card.settings.encoder.width * len(embed_cues))
+    if CENTRES not in arrays or arrays[CENTRES].shape != expected:
+        raise ModelError(f"{folder / 'model.safetensors'}: no {CENTRES} of shape {expected}")
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise ModelError(f"{folder / 'model.safetensors'}: holds weights that are no numbers")
+    return arrays
+
+
+def _hash(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def check_extractors(model: TaskModel, extractors: Mapping[str, Mapping[str, object]]) -> None:
+    """Raise ModelError unless features will be made as the model's were; cheap, so ask first."""
+    for cue, now in extractors.items():
+        then = model.card.cues[cue].made_by if cue in model.card.cues else {}
+        if differences := _differences({key: then.get(key) for key in now}, now):
+            raise ModelError(
+                f"the model's {cue} features were made otherwise than here ({differences}); "
+                "train anew"
+            )
+
+
+def check_fits(model: TaskModel, recording: TrackedRecording) -> None:
+    """Raise ModelError unless a recording has just the features the model was trained on."""
+    known = model.card.cues
+    expected = cues_and_widths({cue: card.width for cue, card in known.items()})
+    there = cues_and_widths({cue: track.width for cue, track in recording.tracks.items()})
+    if expected != there:
+        raise ModelError(
+            f"{recording.name}: the model was trained on the cues {expected}, this has {there}; "
+            "extract the same cues, or train anew"
+        )
+    for cue, card in known.items():
+        if made_by := _differences(card.made_by, recording.track_settings.get(cue, {})):
+            raise ModelError(
+                f"{recording.name}: its {cue} features were made otherwise than the model's "
+                f"({made_by}); train anew"
+            )
+
+
+def _differences(then: object, now: object) -> str:
+    """Name what differs between two descriptions; empty if nothing does."""
+    now = json.loads(json.dumps(now, default=str))  # as it looks once written and read
+    if not isinstance(then, dict) or not isinstance(now, dict):
+        return "" if then == now else f"{then} then, {now} now"
+    return "; ".join(
+        f"{key}: {then.get(key, 'unknown')} then, {now.get(key, 'unknown')} now"
+        for key in sorted({*then, *now})
+        if then.get(key) != now.get(key)
+    )
+
+
+def settings_for(model: TaskModel, overrides: Mapping[str, object]) -> Settings:
+    """Return the model's settings with others for `key_steps`, which alone can still change."""
+    asked = overrides.get("key_steps.n_clusters")
+    if asked is not None and str(asked) != str(model.card.n_clusters):
+        raise ValueError(
+            f"the model knows {model.card.n_clusters} kinds of steps, not {asked}; leave out the "
+            "number of clusters, or train anew with it"
+        )
+    fixed = [name for name in overrides if not name.startswith("key_steps.")]
+    if fixed:
+        raise ValueError(
+            f"{fixed[0]} cannot be changed with a trained model; only key_steps.… settings can"
+        )
+    values = model.settings.model_dump()
+    values["key_steps"] |= {
+        name.removeprefix("key_steps."): value for name, value in overrides.items()
+    }
+    return validated(values)

@@ -1,0 +1,175 @@
+"""Learn the encoder from the user's own recordings, label-free, in one readable loop.
+
+What a step draws depends on the seed and the epoch alone, so a run that was killed goes on from its
+last checkpoint exactly as if it had not been.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from stepreel.config import Settings
+from stepreel.errors import StepreelError
+from stepreel.learn.encoder import Encoder
+from stepreel.learn.gradients import GradientPool, gradient_pool
+from stepreel.learn.sampling import count_chunks, draw_batches, learning_rate, sample_chunks
+from stepreel.learn.training_data import Lesson
+from stepreel.system.failpoints import failpoint
+from stepreel.system.store import Entry
+from stepreel.types import Progress, no_progress
+
+# Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
+SETTLE_EPOCHS = 15
+SETTLE_SHARE = 0.02
+SMALL_LOSS = 0.25  # of the first one: what is left below that is little, however it falls
+
+OnCheckpoint = Callable[[Sequence[float], Sequence[float]], None]
+
+
+@dataclass
+class Trained:
+    """An encoder and how its training went."""
+
+    encoder: Encoder
+    losses: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
+    """Make an untrained encoder."""
+    return Encoder(cue_widths, settings.encoder, seed=settings.train.seed)
+
+
+def train_encoder(
+    lessons: Sequence[Lesson],
+    settings: Settings,
+    *,
+    entry: Entry | None = None,
+    device: torch.device | None = None,
+    progress: Progress = no_progress,
+    on_checkpoint: OnCheckpoint | None = None,
+) -> Trained:
+    """Train an encoder on `lessons`; with an `entry`, re-use or resume what is stored there.
+
+    `on_checkpoint` is told every epoch's loss and duration whenever a checkpoint is written.
+    """
+    cue_widths = {cue: int(x.shape[-1]) for cue, x in lessons[0].inputs.items()}
+    device = device or torch.device("cpu")
+    lessons = [lesson.to(device) for lesson in lessons]
+    trained = Trained(build_encoder(cue_widths, settings).to(device))
+    optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
+    if entry is not None and _load(entry, trained, optimiser) == "finished":
+        return trained
+    saved_at, pause = time.monotonic(), settings.train.checkpoint_seconds
+    epochs = settings.train.epochs
+    with gradient_pool(device, settings.train.batch_size) as gradients:
+        while len(trained.losses) < epochs and not (
+            settings.train.stop_when_settled and has_settled(trained.losses)
+        ):
+            began = time.monotonic()
+            trained.losses.append(_train_epoch(lessons, trained, optimiser, settings, gradients))
+            trained.seconds.append(time.monotonic() - began)
+            progress("learning", len(trained.losses), epochs)
+            if entry is not None and time.monotonic() - saved_at > pause:
+                _save(entry, trained, optimiser, "under way")
+                if on_checkpoint is not None:
+                    on_checkpoint(trained.losses, trained.seconds)
+                saved_at = time.monotonic()
+    if entry is not None:
+        _save(entry, trained, optimiser, "finished")
+    progress("learning", epochs, epochs)
+    return trained
+
+
+def has_settled(losses: Sequence[float]) -> bool:
+    """Tell whether the loss has stopped falling.
+
+    >>> has_settled([1.0] * 30), has_settled([1.0 - 0.01 * n for n in range(30)])
+    (True, False)
+    """
+    if len(losses) < 2 * SETTLE_EPOCHS:
+        return False
+    earlier = float(np.mean(losses[-2 * SETTLE_EPOCHS : -SETTLE_EPOCHS]))
+    recent = float(np.mean(losses[-SETTLE_EPOCHS:]))
+    size = max(abs(earlier), SMALL_LOSS * abs(losses[0]))
+    return earlier - recent <= SETTLE_SHARE * size
+
+
+def _train_epoch(
+    lessons: Sequence[Lesson],
+    trained: Trained,
+    optimiser: torch.optim.Adam,
+    settings: Settings,
+    gradients: GradientPool,
+) -> float:
+    """Take one epoch's steps and return their mean loss."""
+    epoch = len(trained.losses)
+    for group in optimiser.param_groups:
+        group["lr"] = learning_rate(epoch, settings.train)
+    rng = np.random.default_rng([settings.train.seed, epoch])
+    n_chunks = count_chunks([len(lesson) for lesson in lessons], settings.train)
+    extent = settings.train.temporal_extent
+    losses: list[float] = []
+    for drawn in draw_batches(len(lessons), settings.train.batch_size, rng):
+        chosen = [lessons[number] for number in drawn]
+        picks = [
+            torch.from_numpy(sample_chunks(len(one), n_chunks, rng, extent=extent))
+            for one in chosen
+        ]
+        loss = gradients.fill_gradients(
+            trained.encoder, chosen, picks, settings, drawn=drawn.tolist()
+        )
+        if not math.isfinite(loss):
+            raise _breakdown(epoch, f"the loss is {loss}", first=not trained.losses + losses)
+        if epoch > 0:
+            failpoint("mid-epoch")
+        optimiser.step()
+        losses.append(loss)
+    if not all(bool(torch.isfinite(weights).all()) for weights in trained.encoder.parameters()):
+        raise _breakdown(epoch, "weights are no numbers any more", first=False)
+    return float(np.mean(losses))
+
+
+def _breakdown(epoch: int, what: str, *, first: bool) -> StepreelError:
+    advice = "try a smaller train.learning_rate"
+    if first:  # nothing has been learned yet: it must be what came in
+        advice = "the features may be too large; try train.standardise=recording"
+    return StepreelError(f"training broke down in epoch {epoch + 1}: {what}; {advice}")
+
+
+def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: str) -> None:
+    """Store weights, optimiser moments and losses as one file, never half of it."""
+    arrays = {f"encoder.{k}": v.cpu().numpy() for k, v in trained.encoder.state_dict().items()}
+    for number, moments in optimiser.state_dict()["state"].items():
+        arrays |= {f"adam.{number}.{k}": v.cpu().numpy() for k, v in moments.items()}
+    arrays["losses"] = np.array(trained.losses)
+    arrays["seconds"] = np.array(trained.seconds)
+    arrays["state"] = np.frombuffer(json.dumps(state).encode(), np.uint8)
+    entry.write(arrays)
+
+
+def _load(entry: Entry, trained: Trained, optimiser: torch.optim.Adam) -> str:
+    """Take up what is stored; return "finished", "under way" or "absent"."""
+    if not entry.exists():
+        return "absent"
+    arrays = entry.read()
+    weights = {k: torch.from_numpy(arrays[f"encoder.{k}"]) for k in trained.encoder.state_dict()}
+    trained.encoder.load_state_dict(weights)
+    trained.losses.extend(float(loss) for loss in arrays["losses"])
+    trained.seconds.extend(float(seconds) for seconds in arrays["seconds"])
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, array in arrays.items():
+        if name.startswith("adam."):
+            _, number, kind = name.split(".")
+            moments.setdefault(int(number), {})[kind] = torch.from_numpy(np.array(array))
+    stored = optimiser.state_dict()
+    optimiser.load_state_dict({"state": moments, "param_groups": stored["param_groups"]})
+    return str(json.loads(arrays["state"].tobytes()))

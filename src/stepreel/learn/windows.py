@@ -1,0 +1,104 @@
+"""Which moments are drawn to one another: near ones, alike ones, and what to make of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from stepreel.config import Bootstrap
+from stepreel.learn.scratch import Scratch
+
+SYMMETRIC_BLOCKS = 8
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Which moments (B, N, N) a moment is drawn to, and which it is pushed from."""
+
+    attract: Tensor
+    repel: Tensor
+
+
+def near_window(
+    times: Tensor, window_seconds: float | Tensor, scratch: Scratch | None = None
+) -> Tensor:
+    """Return W, (B, N, N): true where two moments lie at most σ apart."""
+    shape = (*times.shape, times.shape[-1])
+    gaps = (scratch or Scratch()).take("pairs", shape, times, times.dtype)
+    torch.sub(times[:, :, None], times[:, None, :], out=gaps)
+    return gaps.abs_() <= window_seconds
+
+
+def standardise_over_channels_(raw: Tensor) -> None:
+    """Give every moment's raw features zero mean and unit sample deviation, in place.
+
+    A single channel, or features that hardly vary, stay as they are.
+    """
+    if raw.shape[-1] < 2:
+        return
+    deviation, mean = torch.std_mean(raw, dim=-1, keepdim=True)
+    varies = deviation >= 1e-6
+    raw.sub_(mean.mul_(varies)).div_(deviation.masked_fill_(~varies, 1.0))
+
+
+def raw_distances(raw: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return D, (N, N), the Euclidean distances between all rows of `raw` (N, D).
+
+    Half of it mirrors the other half.
+    """
+    n = len(raw)
+    squared = out if out is not None else raw.new_empty(n, n)
+    block = max(1, -(-n // SYMMETRIC_BLOCKS))
+    for start in range(0, n, block):
+        stop = min(start + block, n)
+        torch.mm(raw[start:stop], raw[start:].mT, out=squared[start:stop, start:])
+        squared[stop:, start:stop] = squared[start:stop, stop:].mT
+    lengths = squared.diagonal().clone()
+    squared.mul_(-2.0).add_(lengths[:, None]).add_(lengths[None, :])
+    return squared.clamp_min_(0.0).sqrt_()
+
+
+def alike_window(
+    distances: Tensor, near: Tensor, valid: Tensor | None = None, scratch: Scratch | None = None
+) -> Tensor:
+    """Return W', (B, N, N): true where raw features are as close as i's near moments on average.
+
+    distances  (B, N, N), between raw features that were standardised over channels
+    near       (B, N, N), the σ-window
+    valid      (B, N); an invalid moment is alike to none
+    """
+    others = near & ~torch.eye(near.shape[-1], dtype=torch.bool, device=near.device)
+    if valid is not None:
+        others &= valid[:, None, :]
+    summed = (scratch or Scratch()).take("pairs", near.shape, distances, distances.dtype)
+    torch.mul(distances, others, out=summed)
+    threshold = summed.sum(-1) / others.sum(-1).clamp_min(1)  # δ; 0 with no other moment
+    alike = distances <= threshold[:, :, None]
+    if valid is not None:
+        alike &= valid[:, None, :] & valid[:, :, None]
+    return alike
+
+
+def choose_pairs(
+    near: Tensor, alike: Tensor | None, bootstrap: Bootstrap, valid: Tensor | None = None
+) -> Pairs:
+    """Say which pairs attract and which repel each other.
+
+    none       near ones attract, all others repel (MC2)
+    sampled    alike ones attract, all others repel: the σ-window only sets the threshold
+    negatives  near ones attract; of the others those that are alike do neither
+    union      near ones and alike ones attract, all others repel (BMC2)
+
+    valid      (B, N), where raw features are known; elsewhere the σ-window alone decides
+    """
+    if bootstrap == "none":
+        return Pairs(near, ~near)
+    assert alike is not None
+    if bootstrap == "sampled":
+        if valid is not None:
+            alike = torch.where(valid[:, None, :] & valid[:, :, None], alike, near)
+        return Pairs(alike, ~alike)
+    union = near | alike
+    return Pairs(near if bootstrap == "negatives" else union, ~union)

@@ -1,0 +1,1 @@
+"""Embedding → clusters of moments → key steps."""

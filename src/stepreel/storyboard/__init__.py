@@ -1,0 +1,1 @@
+"""The published contract, storyboard.json, and how a storyboard is assembled."""

@@ -1,0 +1,187 @@
+"""Key steps → Storyboard: put times, pictures and words together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from stepreel.config import Settings
+from stepreel.features.extraction import Extraction
+from stepreel.steps.key_steps import KeySteps, Segment
+from stepreel.storyboard.folders import path_from
+from stepreel.storyboard.schema import (
+    KeyStep,
+    RecordingReference,
+    Span,
+    Storyboard,
+    Strip,
+    TimelineSpan,
+)
+from stepreel.types import Clustering, readable, runs
+from stepreel.version import __version__
+
+STILL = 0.01  # of the features' mean size; appearance of people at work varies by 0.6 to 0.85
+
+
+def assemble_storyboard(
+    extraction: Extraction,
+    clustering: Clustering,
+    found: KeySteps,
+    settings: Settings,
+    *,
+    folder: Path | None = None,
+    strip: Strip | None = None,
+    notes: Sequence[str] = (),
+) -> Storyboard:
+    """Describe what was found; `folder` is where the storyboard will lie."""
+    clock = _Clock(extraction)
+    background = _background_runs(found, clock, settings.key_steps.background_seconds)
+    return Storyboard(
+        title=readable(extraction.recording.path.stem),
+        recording=_reference(extraction, folder),
+        steps=_steps(found.segments, clock, with_pictures=folder is not None),
+        timeline=_timeline(clustering, found, background, clock),
+        uncertain=[clock.span(run) for run in runs(~found.kept & ~clustering.set_aside)],
+        background=[clock.span(run) for run in background],
+        strip=strip,
+        notes=[
+            *extraction.notes,
+            *notes,
+            *_still_note(extraction),
+            *_few_steps_note(extraction, found, settings),
+        ],
+        settings=settings.model_dump(mode="json"),
+        seed=settings.train.seed,
+        stepreel_version=__version__,
+    )
+
+
+class _Clock:
+    """Turns moment numbers into seconds; a moment lasts until the next one."""
+
+    def __init__(self, extraction: Extraction) -> None:
+        self.times = extraction.times
+        self.moment_seconds = extraction.moment_seconds
+        self.end = extraction.duration_seconds
+
+    def start_of(self, moment: int) -> float:
+        return round(float(self.times[moment]), 3)
+
+    def end_of(self, moment: int) -> float:
+        if moment == len(self.times) - 1:
+            return round(max(self.end, float(self.times[moment])), 3)
+        return round(float(self.times[moment]) + self.moment_seconds, 3)
+
+    def span(self, run: slice) -> Span:
+        return Span(start=self.start_of(run.start), end=self.end_of(run.stop - 1))
+
+
+def _steps(segments: Sequence[Segment], clock: _Clock, *, with_pictures: bool) -> list[KeyStep]:
+    occurrences = Counter(segment.cluster for segment in segments)
+    seen: Counter[int] = Counter()
+    steps = []
+    for index, segment in enumerate(segments, start=1):
+        seen[segment.cluster] += 1
+        time = clock.start_of(segment.nearest)
+        steps.append(
+            KeyStep(
+                index=index,
+                title=f"Step {index}",
+                time=time,
+                start=clock.start_of(int(segment.members[0])),
+                end=clock.end_of(int(segment.members[-1])),
+                cluster=segment.cluster,
+                occurrence=seen[segment.cluster],
+                occurrences=occurrences[segment.cluster],
+                distance=round(segment.distance, 6),
+                confidence=round(segment.confidence, 4),
+                picture=_picture_file(index, time) if with_pictures else None,
+            )
+        )
+    return steps
+
+
+def _picture_file(index: int, time: float) -> str:
+    """Name a step's picture by what it shows.
+
+    A run into the same folder that is cut short then never changes the pictures of an older board.
+    """
+    return f"pictures/step-{index:02d}-at-{time:.2f}s.jpg"
+
+
+def _background_runs(found: KeySteps, clock: _Clock, shortest_seconds: float) -> list[slice]:
+    shortest = shortest_seconds - 1e-9
+    return [run for run in runs(found.step_of < 0) if clock.span(run).seconds >= shortest]
+
+
+def _timeline(
+    clustering: Clustering, found: KeySteps, background: Sequence[slice], clock: _Clock
+) -> list[TimelineSpan]:
+    """Say of every moment what became of it, as the fewest possible spans."""
+    in_background = np.zeros(len(clock.times), np.bool_)
+    for run in background:
+        in_background[run] = True
+
+    def fate(moment: int) -> tuple[str, int | None, int | None]:
+        step = int(found.step_of[moment])
+        if step >= 0:
+            return "step", found.segments[step].cluster, step + 1
+        if in_background[moment]:
+            return "background", None, None
+        if clustering.set_aside[moment]:
+            return "left-out", None, None
+        cluster = int(clustering.labels[moment])
+        return ("left-out" if found.kept[moment] else "uncertain"), cluster, None
+
+    spans = []
+    for (kind, cluster, step), group in groupby(range(len(clock.times)), key=fate):
+        moments = list(group)
+        start, end = clock.start_of(moments[0]), clock.end_of(moments[-1])
+        spans.append(
+            TimelineSpan.model_validate(
+                {"start": start, "end": end, "kind": kind, "cluster": cluster, "step": step}
+            )
+        )
+    return spans
+
+
+def _reference(extraction: Extraction, folder: Path | None) -> RecordingReference:
+    recording = extraction.recording
+    return RecordingReference(
+        name=recording.name,
+        file=path_from(folder, recording.path),
+        fingerprint=recording.fingerprint,
+        duration_seconds=round(extraction.duration_seconds, 3),
+        width=recording.width,
+        height=recording.height,
+        fps=round(recording.fps, 4),
+        first_frame_seconds=recording.first_frame_seconds,
+        player_offset_seconds=round(recording.player_offset_seconds, 6),
+    )
+
+
+def _still_note(extraction: Extraction) -> list[str]:
+    """Say so when nothing happens: then time alone decides where steps begin and end."""
+    main = next(iter(extraction.tracks.values()))
+    rows = np.flatnonzero(main.valid)
+    known = main.features[rows[:: max(1, len(rows) // 1000)]]  # enough to tell
+    if len(known) < 2 or float(known.std(axis=0).mean()) > STILL * float(np.abs(known).mean()):
+        return []
+    return ["The picture hardly changes: the steps are little more than equal parts of the time."]
+
+
+def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings) -> list[str]:
+    kinds = len({segment.cluster for segment in found.segments})
+    asked = settings.key_steps.n_clusters
+    most = settings.key_steps.top
+    if kinds >= asked or (most is not None and len(found.segments) >= most):
+        return []
+    return [
+        f"Kinds of steps shown: {kinds}, fewer than the {asked} asked for. The recording "
+        f"({extraction.duration_seconds:.1f} s) is short for that many, or the others do not last "
+        "a second or do not occur in it."
+    ]

@@ -1,0 +1,1 @@
+"""Files, cache, machine, interrupts: what every stage needs of the operating system."""

@@ -1,0 +1,278 @@
+"""The only file that knows a decoder: probe a recording, and read its frames with their times.
+
+Time is presentation time in seconds; 0 is the first displayed frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+from numpy.typing import NDArray
+
+from stepreel.errors import RecordingError
+from stepreel.system.machine import usable_cores
+from stepreel.types import Recording
+
+Picture = NDArray[np.uint8]
+
+log = logging.getLogger(__name__)
+
+LONGEST_GAP_SECONDS = 3600.0
+LONGEST_LAST_FRAME_SECONDS = 10.0
+STAMPS_EXAMINED = 32
+# Playlists and scripts (hls, concat, dash, ...) are left out on purpose: they can name other files.
+CONTAINERS = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,mxf,mjpeg,"
+    "h264,hevc,av1,ivf,obu,gif,dv,rm,wtv,nut,wav,mp3,flac,aac"
+)
+
+
+@dataclass
+class Decoding:
+    """What was found while decoding; filled in as the moments go by."""
+
+    end_seconds: float = 0.0
+    damaged_packets: int = 0
+    misplaced_frames: int = 0
+    stopped_early: str = ""
+
+
+def fingerprint_of(path: Path) -> str:
+    """Hash the whole file, so that neither a renamed copy nor an edited file deceives the cache."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError as problem:
+        raise RecordingError(_unreadable(path, problem)) from problem
+
+
+def probe(path: Path | str) -> Recording:
+    """Read the facts of a recording from its header and first frame."""
+    path = Path(path)
+    _check_is_a_file(path)
+    fingerprint = fingerprint_of(path)
+    with _open(path) as container:
+        stream = _video_stream(path, container)
+        frame, stamps = None, []
+        for decoded in islice(_decoded(path, container, stream, Decoding()), STAMPS_EXAMINED):
+            frame = frame or decoded  # only the first is kept: frames can be large
+            stamps.append((decoded.pts, decoded.dts))
+        if frame is None:
+            raise RecordingError(
+                f"{path.name}: no frame can be decoded; is the file damaged or still being written?"
+            )
+        by_decoding = stamps_are_scrambled(stamps)
+        first_seconds = _stamp(frame, by_decoding)
+        first_seconds = 0.0 if first_seconds is None else first_seconds
+        width, height = _display_size(frame, stream)
+        starts = [
+            s.start_time * s.time_base
+            for s in container.streams
+            if s.start_time is not None and s.time_base is not None and s.type in ("video", "audio")
+        ]
+        player_zero = float(min(starts)) if starts else first_seconds
+        return Recording(
+            path=path,
+            fingerprint=fingerprint,
+            width=width,
+            height=height,
+            fps=float(stream.average_rate or stream.guessed_rate or 0),
+            declared_seconds=_declared_seconds(container, stream),
+            first_frame_seconds=first_seconds,
+            player_offset_seconds=max(0.0, first_seconds - player_zero),
+            shown_in_decoding_order=by_decoding,
+        )
+
+
+def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Picture:
+    """Resize a frame to an upright picture of `size` (width, height)."""
+    quarter_turns = round(frame.rotation / 90) % 4  # counter-clockwise, as np.rot90 counts
+    width, height = size if quarter_turns % 2 == 0 else size[::-1]
+    resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
+    small: Picture = resized.to_ndarray().astype(np.uint8, copy=False)
+    # Contiguous also when not turned: FFmpeg pads rows, and optical flow cannot bear that.
+    return np.ascontiguousarray(np.rot90(small, quarter_turns))
+
+
+def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
+    """Return width and height as displayed: pixel shape and rotation applied."""
+    aspect = stream.sample_aspect_ratio
+    width = max(1, round(frame.width * float(aspect))) if aspect else frame.width
+    return (frame.height, width) if round(frame.rotation / 90) % 2 else (width, frame.height)
+
+
+def display_seconds(frame: VideoFrame, recording: Recording) -> float:
+    """Return how long the last frame stays on screen; a claim beyond reason is cut short."""
+    if frame.duration and frame.time_base:
+        return min(float(frame.duration * frame.time_base), LONGEST_LAST_FRAME_SECONDS)
+    return 1.0 / recording.fps if recording.fps > 0 else 0.0
+
+
+def frames_from(
+    recording: Recording, seconds: float, decoding: Decoding
+) -> Iterator[tuple[VideoFrame, float]]:
+    """Yield frames with their times, beginning at or before `seconds`."""
+    with _open(recording.path) as container:
+        stream = _video_stream(recording.path, container)
+        if seconds > 0 and not _seek(recording, container, stream, seconds):
+            yield from frames_from(recording, 0.0, decoding)
+            return
+        for frame, stamp in _frames(recording, container, stream, decoding):
+            yield frame, stamp - recording.first_frame_seconds
+
+
+def _seek(
+    recording: Recording, container: InputContainer, stream: VideoStream, seconds: float
+) -> bool:
+    """Go to the last key frame at or before `seconds`; False if the file cannot be sought in."""
+    time_base = stream.time_base
+    assert time_base is not None
+    ticks = int((recording.first_frame_seconds + seconds) / time_base)
+    try:
+        container.seek(ticks, stream=stream, backward=True, any_frame=False)
+        landed = next(_frames(recording, container, stream, Decoding()), None)
+        if landed is None or landed[1] - recording.first_frame_seconds > seconds:
+            return False  # a file without an index may land late
+        container.seek(ticks, stream=stream, backward=True, any_frame=False)
+    except av.error.FFmpegError:
+        return False
+    return True
+
+
+def _frames(
+    recording: Recording, container: InputContainer, stream: VideoStream, decoding: Decoding
+) -> Iterator[tuple[VideoFrame, float]]:
+    """Yield frames with strictly increasing times on the file's own clock, and note what is odd."""
+    last: float | None = None
+    step = 1.0 / (recording.fps or 30.0)
+    for frame in _decoded(recording.path, container, stream, decoding):
+        seconds = _stamp(frame, recording.shown_in_decoding_order)
+        if seconds is None:
+            seconds = recording.first_frame_seconds if last is None else last + step
+        if last is not None and seconds <= last:
+            decoding.misplaced_frames += 1
+            continue
+        if last is not None and seconds - last > LONGEST_GAP_SECONDS:
+            decoding.stopped_early = f"the clock jumps by {seconds - last:.0f} s"
+            return
+        last = seconds
+        yield frame, seconds
+
+
+def _stamp(frame: VideoFrame, by_decoding: bool) -> float | None:
+    ticks = frame.dts if by_decoding else frame.pts
+    return None if ticks is None or frame.time_base is None else float(ticks * frame.time_base)
+
+
+def stamps_are_scrambled(head: Sequence[tuple[int | None, int | None]]) -> bool:
+    """Tell whether of (pts, dts) only the dts increase, as in AVI files with packed B-frames.
+
+    Frames leave the decoder in display order, so presentation stamps that go back are wrong.
+    """
+    shown = [pts for pts, _ in head if pts is not None]
+    decoded = [dts for _, dts in head if dts is not None]
+    return not _increases(shown) and _increases(decoded) and len(decoded) > len(head) // 2
+
+
+def _increases(stamps: Sequence[int]) -> bool:
+    return all(a < b for a, b in pairwise(stamps))
+
+
+def _decoded(
+    path: Path, container: InputContainer, stream: VideoStream, decoding: Decoding
+) -> Iterator[VideoFrame]:
+    """Yield every frame that can be decoded, passing over damaged packets."""
+    try:
+        for packet in container.demux(stream):
+            try:
+                frames = packet.decode()
+            except av.error.InvalidDataError:
+                decoding.damaged_packets += 1
+                continue
+            for frame in frames:
+                assert isinstance(frame, VideoFrame)
+                decoding.damaged_packets += frame.is_corrupt  # concealed, but not as filmed
+                yield frame
+    except av.error.FFmpegError as problem:
+        log.info("%s: reading stopped: %s", path.name, problem)
+        decoding.stopped_early = f"the file cannot be read further ({problem.strerror})"
+
+
+def _declared_seconds(container: InputContainer, stream: VideoStream) -> float:
+    """Return the length the header claims for the video; 0 when it claims none.
+
+    The container's own length is that of its longest stream, which may be the sound.
+    """
+    tag = re.fullmatch(r"(\d+):(\d+):(\d+\.?\d*)", stream.metadata.get("DURATION", ""))
+    if tag:
+        return int(tag[1]) * 3600 + int(tag[2]) * 60 + float(tag[3])
+    if stream.duration and stream.time_base:
+        return float(stream.duration * stream.time_base)
+    if len(container.streams) > 1 or not container.duration:
+        return 0.0
+    return container.duration / av.time_base
+
+
+def _check_is_a_file(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+    except OSError as problem:
+        raise RecordingError(_unreadable(path, problem)) from problem
+    if path.is_dir():
+        raise RecordingError(f"{path.name or path}: is a folder; give the video files in it")
+    if not path.is_file():
+        raise RecordingError(f"{path.name}: is not a regular file; give a video file")
+    if size == 0:
+        raise RecordingError(f"{path.name}: is empty (0 bytes); was the copy interrupted?")
+    if not os.access(path, os.R_OK):
+        raise RecordingError(f"{path.name}: may not be read (permission denied)")
+
+
+def _unreadable(path: Path, problem: OSError) -> str:
+    reasons = {
+        FileNotFoundError: "does not exist; check the name and the folder",
+        PermissionError: "may not be read (permission denied); change its permissions or owner",
+    }
+    reason = reasons.get(type(problem), f"cannot be read ({problem.strerror or problem})")
+    return f"{path.name}: {reason}"
+
+
+def _open(path: Path) -> InputContainer:
+    """Open a container; names with a colon or a leading dash are plain names here."""
+    options = {"protocol_whitelist": "file", "format_whitelist": CONTAINERS}
+    try:
+        container = av.open(f"file:{path}", metadata_errors="replace", container_options=options)
+    except av.error.FFmpegError as problem:
+        raise RecordingError(
+            f"{path.name}: is not a video this program can read, or its end is missing "
+            f"({problem.strerror}); does it play in a video player?"
+        ) from problem
+    except OSError as problem:
+        raise RecordingError(_unreadable(path, problem)) from problem
+    return container
+
+
+def _video_stream(path: Path, container: InputContainer) -> VideoStream:
+    """Pick the video stream and let it decode on all cores."""
+    # Cover art is a video stream to a decoder; it is not one to a person.
+    cover = av.stream.Disposition.attached_pic
+    streams = [s for s in container.streams.video if not s.disposition & cover]
+    if not streams:
+        raise RecordingError(f"{path.name}: no video stream; is this an audio file?")
+    stream = streams[0]
+    stream.thread_type = "AUTO"
+    # Frames depend on one another, so some of the threads always wait: two are not enough for two.
+    stream.codec_context.thread_count = usable_cores() + 4
+    return stream

@@ -1,0 +1,107 @@
+"""A small JPEG of every moment, kept beside the features.
+
+A step can then be shown, and shown again after another clustering, without decoding the video.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.storyboard.schema import Strip
+from stepreel.system.store import read_rows
+from stepreel.types import Seconds
+from stepreel.video.decode import Picture
+from stepreel.video.moments import PICTURE_PIXELS, Moment
+
+QUALITY = 75
+STRIP_TILES = 150
+STRIP_COLUMNS = 15
+TILE_PIXELS = 160
+
+
+class PreviewMaker:
+    """Makes the previews while the features are extracted; looks like any cue to the extractor."""
+
+    name = "previews"
+
+    def settings(self) -> dict[str, object]:
+        """Return what changes the pictures."""
+        return {"pixels": PICTURE_PIXELS, "quality": QUALITY}
+
+    def prepare(self, folder: Path) -> None:
+        """Need nothing."""
+
+    def extract(self, moments: Sequence[Moment]) -> dict[str, NDArray[np.generic]]:
+        """Return `jpeg`, all pictures end to end, and `sizes` (n,) to tell them apart."""
+        pictures = [encode_jpeg(moment.rgb, QUALITY) for moment in moments]
+        sizes = np.array([len(picture) for picture in pictures], np.int64)
+        return {"jpeg": np.frombuffer(b"".join(pictures), np.uint8), "sizes": sizes}
+
+
+@dataclass(frozen=True)
+class Previews:
+    """The stored pictures of one recording; each is read when asked for."""
+
+    path: Path
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def open(cls, path: Path, n_moments: int) -> Previews:
+        """Open the file `PreviewMaker`'s arrays were stored in."""
+        return cls(path, np.cumsum(read_rows(path, "sizes", 0, n_moments)))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def jpeg(self, moment: int) -> bytes:
+        """Return the picture of one moment."""
+        start = int(self.ends[moment - 1]) if moment else 0
+        rows = read_rows(self.path, "jpeg", start, int(self.ends[moment]))
+        return bytes(np.asarray(rows, np.uint8))
+
+    def strip(self, times: Seconds) -> tuple[Strip, bytes]:
+        """Return one picture of at most 150 small thumbnails, evenly spaced over `times`."""
+        stride = max(1, -(-len(self) // STRIP_TILES))
+        moments = range(0, len(self), stride)
+        tiles = [self._tile(moment) for moment in moments]
+        height, width, _ = tiles[0].shape
+        columns = min(STRIP_COLUMNS, len(tiles))
+        rows = -(-len(tiles) // columns)
+        sheet = np.zeros((rows * height, columns * width, 3), np.uint8)
+        for number, tile in enumerate(tiles):
+            top, left = height * (number // columns), width * (number % columns)
+            sheet[top : top + height, left : left + width] = tile
+        spacing = float(times[1] - times[0]) if len(times) > 1 else 1.0
+        strip = Strip(
+            file="pictures/strip.jpg",
+            count=len(tiles),
+            columns=columns,
+            tile_width=width,
+            tile_height=height,
+            interval_seconds=stride * spacing,
+        )
+        return strip, encode_jpeg(sheet, QUALITY - 5)
+
+    def _tile(self, moment: int) -> Picture:
+        flags = cv2.IMREAD_REDUCED_COLOR_2  # half size straight from the JPEG: a quarter the work
+        packed = np.frombuffer(self.jpeg(moment), np.uint8)
+        decoded = cv2.imdecode(packed, flags)
+        assert decoded is not None
+        small = cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
+        scale = TILE_PIXELS / max(small.shape[:2])
+        size = (max(1, round(small.shape[1] * scale)), max(1, round(small.shape[0] * scale)))
+        return np.asarray(cv2.resize(small, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def encode_jpeg(rgb: Picture, quality: int) -> bytes:
+    """Compress an RGB picture."""
+    bgr = cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR)
+    done, packed = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    assert done
+    return packed.tobytes()

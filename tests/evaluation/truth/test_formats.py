@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stepreel.errors import DatasetError
+from stepreel.evaluation.datasets.base import NotThereError
+from stepreel.evaluation.datasets.sample import read_truth
+from stepreel.evaluation.truth.annotation import Problems, Row
+from stepreel.evaluation.truth.formats import (
+    FORMATS,
+    find_truth,
+    guess_format,
+    guess_line,
+    read_rows,
+)
+from stepreel.storyboard.schema import KeyStep, RecordingReference, Storyboard
+
+EAF = (
+    '<ANNOTATION_DOCUMENT><TIME_ORDER><TIME_SLOT TIME_SLOT_ID="a" TIME_VALUE="0"/>'
+    '<TIME_SLOT TIME_SLOT_ID="b" TIME_VALUE="1500"/></TIME_ORDER><TIER TIER_ID="steps"><ANNOTATION>'
+    '<ALIGNABLE_ANNOTATION TIME_SLOT_REF1="a" TIME_SLOT_REF2="b"><ANNOTATION_VALUE>2 cut'
+    "</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION></TIER></ANNOTATION_DOCUMENT>"
+)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def board(path: Path) -> Path:
+    facts = {"title": "", "distance": 0.0, "confidence": 1.0}
+    steps = [
+        KeyStep(index=1, start=1, end=3, time=2, cluster=1, occurrence=1, occurrences=1, **facts),
+        KeyStep(index=2, start=4, end=6, time=5, cluster=0, occurrence=1, occurrences=1, **facts),
+    ]
+    recording = RecordingReference(
+        name="a.mp4",
+        file="../a.mp4",
+        fingerprint="0",
+        duration_seconds=9,
+        width=4,
+        height=3,
+        fps=30,
+        first_frame_seconds=0,
+        player_offset_seconds=0,
+    )
+    content = Storyboard(
+        title="a", recording=recording, steps=steps, timeline=[], uncertain=[], background=[]
+    )
+    return write(path, content.model_dump_json())
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("107.5,114.8,4 break eggs", "egoprocel"),
+        ('1,2.5,"3. cut, peel"', "egoprocel"),
+        ("107.5,114.8,4", "egoprocel"),
+        ("4,107.5,114.8", "crosstask"),
+        ("1,12,15", "crosstask"),
+        ("pour milk,12.0,15.0", "crosstask"),
+        ("80 150 G1", "jigsaws"),
+        ("SIL", "frames"),
+        ("pour_milk", "frames"),
+        ("pour milk", "frames"),
+        ("3", "frames"),
+        ("start,end,step", None),
+        ("1.5,2.5,0.5", None),
+        ("1;2;cut", None),
+        ("1\t2\tcut it", None),
+    ],
+)
+def test_a_line_tells_its_format(line: str, kind: str | None) -> None:
+    assert guess_line(line) == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("a.csv", "\n\n1.0,2.0,3 cut\n", "egoprocel"),
+        ("a.csv", "\ufeff1,2.0,3.0\n", "crosstask"),
+        ("a.txt", "1 30 G1\n", "jigsaws"),
+        ("a", "SIL\nSIL\n", "frames"),
+        ("a.EAF", "", "elan"),
+        ("a.npz", "", "npz"),
+        ("a.json", "", "json"),
+    ],
+)
+def test_the_ending_goes_before_the_first_line(
+    tmp_path: Path, name: str, text: str, kind: str
+) -> None:
+    assert guess_format(write(tmp_path / name, text)) == kind
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_an_empty_file_has_no_format(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DatasetError, match=r"a\.csv: is empty; expected `start_s,end_s,N step"):
+        guess_format(write(tmp_path / "a.csv", text))
+
+
+def test_a_line_of_no_format_is_named_with_what_was_expected(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "\nstart,end,step\n")
+    with pytest.raises(DatasetError, match=r"a\.csv, line 2: 'start,end,step' is a line of no kno"):
+        read_rows(path)
+
+
+def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
+    assert read_rows(write(tmp_path / "a.csv", "1.0,2.0,3 cut\n")) == [Row(1.0, 2.0, "3 cut", 1)]
+    assert read_rows(write(tmp_path / "a.eaf", EAF)) == [Row(0.0, 1.5, "2 cut")]
+    (row,) = read_rows(write(tmp_path / "b.csv", "1,2.0,3.0\n"))
+    assert (row.start, row.end, row.line) == (2.0, 3.0, 1)
+    frames = write(tmp_path / "a.txt", "SIL\nSIL\ncut\ncut\n")
+    assert read_rows(frames, 2.0) == [Row(0.0, 0.75, "SIL", 1), Row(0.75, 2.0, "cut", 3)]
+    (row,) = read_rows(write(tmp_path / "b.txt", "31 60 G1\n"))
+    assert (row.start, row.end, row.label) == (
+        pytest.approx(1, abs=0.02),
+        pytest.approx(2, abs=0.02),
+        "G1",
+    )
+    np.savez(tmp_path / "a.npz", times=np.arange(3) + 5.0, labels=np.array([0, 4, 4]))
+    assert read_rows(tmp_path / "a.npz") == [Row(4.5, 5.5, "0"), Row(5.5, 7.5, "4")]
+    assert read_rows(board(tmp_path / "a.json")) == [
+        Row(1.0, 3.0, "2 kind B"),
+        Row(4.0, 6.0, "1 kind A"),
+    ]
+
+
+def test_a_format_that_is_named_is_not_guessed(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "1,12,15\n")
+    assert read_rows(path, kind="egoprocel") == [Row(1.0, 12.0, "15", 1)]
+    with pytest.raises(DatasetError, match="unknown format 'srt'; known: egoprocel, elan, frames"):
+        read_rows(path, kind="srt")
+
+
+def test_the_truth_of_the_sample_is_read_alike(tmp_path: Path) -> None:
+    path = write(tmp_path / "work-bench.steps.csv", "1.000,2.500,3 wipe\n4.000,5.000,1 screw\n")
+    expected = [(one.start, one.end, f"{one.step} {one.name}") for one in read_truth(path)]
+    assert [(row.start, row.end, row.label) for row in read_rows(path)] == expected
+
+
+def test_labels_per_frame_need_a_frame_rate(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"a\.txt: one label per frame .* give --fps"):
+        read_rows(write(tmp_path / "a.txt", "SIL\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("a.csv", "1.0,2.0,3 cut\n1.0;2.0;3 cut\n", r"a\.csv, line 2: '1\.0;2\.0;3 cut'"),
+        ("a.json", "{}", r"a\.json: not a storyboard"),
+        ("a.npz", "no archive", r"a\.npz: cannot be read as \.npz"),
+        ("a.eaf", "<x", r"a\.eaf, line 1: is no XML"),
+        ("a.txt", "1 30 G1\n31 x G2\n", r"a\.txt, line 2: "),
+        ("a.csv", "1,2.0,3.0\n1,two,3.0\n", r"a\.csv, line 2: "),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(
+    tmp_path: Path, name: str, text: str, complaint: str
+) -> None:
+    with pytest.raises(DatasetError, match=complaint):
+        read_rows(write(tmp_path / name, text))
+
+
+def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"1,2,3 caf\xe9\n")
+    with pytest.raises(DatasetError, match=r"a\.csv: is no UTF-8 text"):
+        read_rows(tmp_path / "a.csv")
+
+
+def test_truth_is_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
+    names = ["b.csv", "01.tent.gopro.egoprocel.ann.csv", "bench.steps.csv", "c.TXT", "d", "e.eaf"]
+    for name in [*names, ".hidden.csv", "README.txt", "LICENSE", "steps.csv", "bench.gaze.csv"]:
+        write(tmp_path / name, "")
+    for name in ["b.mp4", "notes.pdf", "empty/other.json", ".cache/storyboard.json"]:
+        write(tmp_path / name, "")
+    board(tmp_path / "take 1" / "storyboard.json")
+    found = find_truth(tmp_path, Problems())
+    assert {stem: str(path.relative_to(tmp_path)) for stem, path in found.items()} == {
+        "01.tent.gopro": "01.tent.gopro.egoprocel.ann.csv",
+        "b": "b.csv",
+        "bench": "bench.steps.csv",
+        "c": "c.TXT",
+        "d": "d",
+        "e": "e.eaf",
+        "take 1": str(Path("take 1/storyboard.json")),
+    }
+    assert list(found) == sorted(found)
+
+
+def test_two_files_of_one_recording_are_named_or_the_second_is_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "")
+    write(tmp_path / "a.txt", "")
+    with pytest.raises(DatasetError, match=r"a\.txt: a\.csv holds labels of a, too"):
+        find_truth(tmp_path, Problems())
+    problems = Problems(lenient=True)
+    assert find_truth(tmp_path, problems) == {"a": tmp_path / "a.csv"}
+    assert len(problems.skipped) == 1
+
+
+def test_a_folder_of_labels_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotThereError, match="there is no such folder"):
+        find_truth(tmp_path / "nowhere", Problems())
+    assert set(FORMATS) == {"egoprocel", "elan", "frames", "jigsaws", "crosstask", "npz", "json"}

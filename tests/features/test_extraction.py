@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import av
+import cv2
+import numpy as np
+import pytest
+from videos import busy_task, gray, steady, write_video
+
+from stepreel.features.extraction import extract_tracks
+from stepreel.system.store import Store
+from stepreel.video.decode import probe
+
+
+class Brightness:
+    """A cue that can be checked by eye: the mean of the picture, and how often it was asked."""
+
+    name = "brightness"
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+        self.seen: list[int] = []
+
+    def settings(self) -> dict[str, object]:
+        return {"scale": self.scale}
+
+    def prepare(self, folder):
+        assert not folder.exists()
+
+    def extract(self, moments):
+        self.seen.extend(m.index for m in moments)
+        features = np.array([[m.rgb.mean() * self.scale] for m in moments], np.float32)
+        return {"features": features, "valid": np.ones(len(moments), bool)}
+
+
+class Interrupted(Brightness):
+    """The same, until somebody presses Ctrl-C in the second shard of four seconds."""
+
+    def extract(self, moments):
+        if moments[0].index >= 16:
+            raise KeyboardInterrupt
+        return super().extract(moments)
+
+
+@pytest.fixture
+def video(tmp_path):
+    return write_video(tmp_path / "v.mp4", steady(300), lambda i: gray(20 + i // 2))
+
+
+def extract(video, tmp_path, cue, **options):
+    return extract_tracks(probe(video), [cue], Store(tmp_path / "cache"), rate=4, **options)
+
+
+def test_every_moment_has_its_own_row(video, tmp_path):
+    cue = Brightness()
+    extraction = extract(video, tmp_path, cue)
+    track = extraction.tracks["brightness"]
+    assert track.times.tolist() == [i / 4 for i in range(40)]
+    # The frame on screen at i/4 s is 7.5 i, rounded down; its gray level 20 + half of that.
+    expected = [20 + int(7.5 * i) // 2 for i in range(40)]
+    assert track.features[:, 0] == pytest.approx(expected, abs=2.5)
+    assert extraction.duration_seconds == pytest.approx(10.0, abs=0.02)
+    assert sorted(cue.seen) == list(range(40))
+
+
+def test_a_second_run_re_uses_the_store(video, tmp_path):
+    first = extract(video, tmp_path, Brightness())
+    cue = Brightness()
+    second = extract(video, tmp_path, cue)
+    assert cue.seen == []
+    np.testing.assert_array_equal(
+        first.tracks["brightness"].features, second.tracks["brightness"].features
+    )
+
+
+def test_a_changed_setting_or_file_is_extracted_anew(video, tmp_path):
+    extract(video, tmp_path, Brightness())
+    changed_setting = Brightness(scale=2.0)
+    extract(video, tmp_path, changed_setting)
+    assert len(changed_setting.seen) == 40
+    write_video(video, steady(300), lambda i: gray(21 + i // 2))
+    changed_file = Brightness()
+    extract(video, tmp_path, changed_file)
+    assert len(changed_file.seen) == 40
+
+
+def test_an_interrupted_extraction_goes_on_at_the_first_missing_shard(video, tmp_path):
+    whole = extract(video, tmp_path / "a", Brightness(), shard_seconds=4)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(video, tmp_path / "b", Interrupted(), shard_seconds=4)
+    cue = Brightness()
+    rest = extract(video, tmp_path / "b", cue, shard_seconds=4)
+    assert min(cue.seen) == 16
+    np.testing.assert_array_equal(
+        whole.tracks["brightness"].features, rest.tracks["brightness"].features
+    )
+    assert [len(whole.previews), whole.previews.jpeg(39)] == [40, rest.previews.jpeg(39)]
+
+
+def test_damage_seen_before_an_interruption_is_still_told_after_it(tmp_path):
+    whole = write_video(tmp_path / "a.mp4", steady(300), busy_task())
+    with av.open(str(whole)) as file:
+        packet = [packet for packet in file.demux(video=0) if packet.size][20]
+        place = slice(packet.pos, packet.pos + packet.size)
+    content = bytearray(whole.read_bytes())
+    content[place] = bytes(packet.size)
+    whole.write_bytes(content)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(whole, tmp_path, Interrupted(), shard_seconds=4)
+    rest = extract(whole, tmp_path, Brightness(), shard_seconds=4)
+    assert rest.notes == ("Parts of the video are damaged; frames there may be missing or wrong.",)
+
+
+def test_a_cue_added_later_does_not_extract_the_others_again(video, tmp_path):
+    store = Store(tmp_path / "cache")
+    extract_tracks(probe(video), [Brightness()], store, rate=4)
+
+    class Darkness(Brightness):
+        name = "darkness"
+
+    old, new = Brightness(), Darkness(scale=-1)
+    extraction = extract_tracks(probe(video), [old, new], store, rate=4)
+    assert (len(old.seen), len(new.seen)) == (0, 40)
+    assert list(extraction.tracks) == ["brightness", "darkness"]
+
+
+def test_a_truncated_file_is_used_as_far_as_it_goes_and_said(tmp_path):
+    whole = write_video(tmp_path / "a.mkv", steady(240), busy_task())
+    cut = tmp_path / "cut.mkv"
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 6 // 10])
+    extraction = extract(cut, tmp_path, Brightness())
+    assert 8 < len(extraction.times) < 28
+    assert "Only the first" in extraction.notes[0]
+    assert "of 8.0 s" in extraction.notes[0]
+
+
+def test_previews_show_the_moment_and_the_strip_the_whole(video, tmp_path):
+    extraction = extract(video, tmp_path, Brightness())
+    picture = cv2.imdecode(np.frombuffer(extraction.previews.jpeg(20), np.uint8), cv2.IMREAD_COLOR)
+    assert picture.shape == (360, 480, 3)
+    assert picture.mean() == pytest.approx(20 + 150 // 2, abs=2)
+    strip, jpeg = extraction.previews.strip(extraction.times)
+    sheet = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    assert (strip.count, strip.columns, strip.interval_seconds) == (40, 15, 0.25)
+    assert sheet.shape == (3 * 120, 15 * 160, 3)
+    assert sheet[60, 80].mean() < sheet[60, 15 * 160 - 80].mean()

@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from stepreel.errors import RecordingError
+from stepreel.features.array_files import holds_features
+from stepreel.features.feature_files import check_alike, read_features
+
+GAZE = np.arange(12, dtype=np.float64).reshape(6, 2)
+HANDS = np.ones((6, 3), np.float32)
+TIMES = np.array([100.0, 100.5, 101.0, 101.5, 102.0, 103.0])
+
+
+def write(path, arrays):
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+    elif path.suffix == ".safetensors":
+        from safetensors.numpy import save_file
+
+        save_file(arrays, path)
+    else:
+        import h5py
+
+        with h5py.File(path, "w") as file:
+            for name, array in arrays.items():
+                file[name] = array
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".h5", ".hdf5", ".NPZ"])
+def test_every_two_dimensional_array_is_a_cue_on_the_files_own_clock(tmp_path, suffix):
+    path = write(tmp_path / f"take{suffix.lower()}", {"times": TIMES, "gaze": GAZE, "hands": HANDS})
+    path = path.rename(tmp_path / f"take{suffix}")
+    found = read_features(path)
+    assert found.name == "take"
+    assert {cue: track.width for cue, track in found.tracks.items()} == {"gaze": 2, "hands": 3}
+    assert found.start_seconds == 100.0
+    assert found.tracks["gaze"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
+    np.testing.assert_array_equal(found.tracks["gaze"].features, GAZE)
+
+
+def test_chosen_cues_come_in_the_order_asked_for(tmp_path):
+    path = write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE, "hands": HANDS})
+    assert list(read_features(path, cues=["hands", "gaze"]).tracks) == ["hands", "gaze"]
+    with pytest.raises(RecordingError, match=r"no cue 'nose'; \(T, D\) arrays in it: gaze, hands"):
+        read_features(path, cues=["nose"])
+
+
+def test_a_lone_array_needs_times_or_a_rate(tmp_path):
+    np.save(tmp_path / "a.npy", GAZE)
+    with pytest.raises(RecordingError, match="--times FILE or --fps"):
+        read_features(tmp_path / "a.npy")
+    by_rate = read_features(tmp_path / "a.npy", fps=2.0)
+    assert by_rate.tracks["features"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    np.save(tmp_path / "t.npy", TIMES)
+    assert read_features(tmp_path / "a.npy", times=tmp_path / "t.npy").start_seconds == 100.0
+    (tmp_path / "clock").mkdir()
+    np.save(tmp_path / "clock" / "a.npy", TIMES)
+    assert read_features(tmp_path / "a.npy", times=tmp_path / "clock").start_seconds == 100.0
+    (tmp_path / "clock" / "a.npy").unlink()
+    with pytest.raises(RecordingError, match="no times for it"):
+        read_features(tmp_path / "a.npy", times=tmp_path / "clock")
+
+
+def test_what_is_asked_for_goes_before_the_files_own_times(tmp_path):
+    path = write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE, "map": np.eye(40)})
+    found = read_features(path, cues=["gaze"], fps=2.0)
+    assert found.tracks["gaze"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+
+
+def test_times_may_lie_in_a_group_beside_the_cues(tmp_path):
+    path = write(tmp_path / "a.h5", {"take/times": TIMES, "take/gaze": GAZE})
+    assert list(read_features(path).tracks) == ["take/gaze"]
+
+
+def test_one_cue_may_know_nothing_if_another_does(tmp_path):
+    arrays = {"times": TIMES, "gaze": GAZE, "gaze_valid": np.zeros(6, bool), "hands": HANDS}
+    found = read_features(write(tmp_path / "a.npz", arrays))
+    assert not found.tracks["gaze"].valid.any()
+    assert found.tracks["hands"].valid.all()
+
+
+def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
+    gaze = GAZE.copy()
+    gaze[1, 0], gaze[2, 1] = np.nan, np.inf
+    known = np.array([True, True, True, True, False, True])
+    path = write(tmp_path / "a.npz", {"times": TIMES, "gaze": gaze, "gaze_valid": known})
+    (track,) = read_features(path).tracks.values()
+    assert track.valid.tolist() == [True, False, False, True, False, True]
+    assert np.isfinite(track.features).all()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"times": TIMES[::-1].copy(), "gaze": GAZE}, "seconds that increase"),
+        ({"times": TIMES[:4], "gaze": GAZE}, "gaze has 6 rows, but there are 4 times"),
+        (
+            {"times": TIMES, "gaze": GAZE * np.nan},
+            "holds no valid moment: every row of gaze has NaN",
+        ),
+        ({"times": TIMES, "gaze": GAZE, "gaze_valid": np.ones(5)}, "gaze_valid has 5 values for 6"),
+        (
+            {"times": TIMES, "gaze": GAZE, "gaze_valid": np.array(["yes"] * 6)},
+            "gaze_valid must say true or false, not <U3",
+        ),
+        ({"times": np.array(["a"] * 6), "gaze": GAZE}, "times must be numbers"),
+        ({"times": TIMES * 1j, "gaze": GAZE}, r"times must be numbers \(seconds\), not complex128"),
+        ({"times": TIMES.astype("M8[s]"), "gaze": GAZE}, "times must be numbers"),
+        (
+            {"times": TIMES, "gaze": GAZE[:, :0]},
+            r"holds no two-dimensional array \(T, D\) of real numbers; "
+            r"it holds times float64 \(6,\), gaze float64 \(6, 0\)",
+        ),
+        ({"times": TIMES, "all": GAZE}, "a cue cannot be called 'all'"),
+        ({"times": TIMES}, "holds no two-dimensional array"),
+        ({"times": TIMES[:0], "gaze": GAZE[:0]}, "holds no moment"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path, arrays, message):
+    with pytest.raises(RecordingError, match=message):
+        read_features(write(tmp_path / "a.npz", arrays))
+
+
+class Bomb:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('code from a file ran')",))
+
+
+def test_nothing_that_could_run_code_is_read(tmp_path):
+    for name in ("a.pkl", "a.npy", "a.npz"):
+        (tmp_path / name).write_bytes(pickle.dumps(Bomb()))
+        with pytest.raises(RecordingError, match=r"pickles"):
+            read_features(tmp_path / name)
+    np.save(tmp_path / "b.npy", np.array([[Bomb()]], dtype=object), allow_pickle=True)
+    np.savez(tmp_path / "b.npz", times=TIMES, a=np.array([[Bomb()]], dtype=object))
+    for name in ("b.npy", "b.npz"):
+        with pytest.raises(RecordingError, match="pickled objects"):
+            read_features(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("array", "shown"),
+    [
+        (np.full((6, 2), "word"), "<U4"),
+        (GAZE * 1j, "complex128"),
+        (GAZE.astype("M8[s]"), r"datetime64\[s\]"),
+        (np.zeros((6, 2), [("x", float)]), r"\[\('x', '<f8'\)\]"),
+    ],
+)
+def test_what_is_no_real_number_is_no_feature(tmp_path, array, shown):
+    np.save(tmp_path / "a.npy", array)
+    message = rf"a\.npy: holds no two-dimensional array .*; it holds features {shown} \(6, 2\)$"
+    with pytest.raises(RecordingError, match=message):
+        read_features(tmp_path / "a.npy", fps=1.0)
+
+
+def header_of(shape):
+    """Return the beginning of a .npy file that says it holds float64 of this shape."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
+    return file.getvalue()
+
+
+def zipped(path, **members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+@pytest.mark.parametrize("shape", [(10**9, 1000), (10**18, 10**18), (2, 3), (-5, 4)])
+def test_a_header_that_says_more_than_there_is_fills_no_memory(tmp_path, shape):
+    content = header_of(shape) + bytes(47)
+    (tmp_path / "a.npy").write_bytes(content)
+    zipped(tmp_path / "a.npz", gaze=content)
+    size = np.prod([int(n) for n in shape], dtype=object) * 8
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(
+            RecordingError, match=rf"{name}: .* is {size:,} bytes, but there are 47"
+        ):
+            read_features(tmp_path / name, fps=1.0)
+
+
+def test_arrays_larger_than_the_memory_are_not_read(tmp_path, monkeypatch):
+    import h5py
+
+    np.save(tmp_path / "a.npy", GAZE)
+    np.savez_compressed(tmp_path / "a.npz", gaze=GAZE, times=TIMES)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("gaze", (10**9, 10**6), "f4", chunks=(1, 1))
+    with pytest.raises(RecordingError, match=r"a\.h5: .* holds 4,000,000,000,000,000 bytes"):
+        read_features(tmp_path / "a.h5", fps=1.0)
+    monkeypatch.setattr(os, "sysconf", lambda name: 8, raising=False)
+    for name, size in (("a.npy", 96), ("a.npz", 144)):
+        with pytest.raises(RecordingError, match=rf"{name}: .* holds {size} bytes .* is 64 bytes"):
+            read_features(tmp_path / name, fps=1.0)
+
+
+def test_a_lack_of_memory_names_the_file(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    np.save(tmp_path / "a.npy", GAZE)
+    monkeypatch.setattr(np, "load", fail)
+    with pytest.raises(
+        RecordingError, match=r"a\.npy: needs more memory than there is \(Unable to"
+    ):
+        read_features(tmp_path / "a.npy", fps=1.0)
+
+
+def test_what_is_wrong_with_an_archive_is_said_in_our_own_words(tmp_path):
+    path = tmp_path / "a.npz"
+    zipped(path, gaze=b"hello")
+    with pytest.raises(RecordingError, match=r"\(`gaze\.npy` in it is no array: it is something"):
+        read_features(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("gaze", "gaze.npy"):
+            archive.writestr(name, header_of((0, 2)))
+    with pytest.raises(RecordingError, match=r"\(`gaze` is in it twice\)"):
+        read_features(path)
+    np.savez(path, gaze=GAZE, times=TIMES)
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(RecordingError, match=r"cannot be read as \.npz \(it is cut short\)"):
+        read_features(path)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5"])
+def test_a_folder_or_a_file_that_may_not_be_read_is_not_taken_for_a_pickle(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(RecordingError, match=rf"{name}: cannot be read") as caught:
+        read_features(tmp_path / name, fps=1.0)
+    assert "pickle" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.safetensors", "a.h5"])
+def test_damaged_and_missing_files_are_named(tmp_path, name):
+    with pytest.raises(RecordingError, match=f"{name}: does not exist"):
+        read_features(tmp_path / name, fps=1.0)
+    (tmp_path / name).write_bytes(b"\x93NUMPY but no more, PK\x03\x04")
+    with pytest.raises(RecordingError, match=f"{name}: cannot be read"):
+        read_features(tmp_path / name, fps=1.0)
+
+
+def test_a_file_of_times_must_hold_an_array(tmp_path):
+    np.save(tmp_path / "a.npy", GAZE)
+    zipped(tmp_path / "t.npz")
+    with pytest.raises(RecordingError, match=r"t\.npz: holds no array; expected `times`"):
+        read_features(tmp_path / "a.npy", times=tmp_path / "t.npz")
+
+
+def test_recordings_of_a_task_need_the_same_cues_and_widths(tmp_path):
+    one = read_features(write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE}))
+    other = read_features(write(tmp_path / "b.npz", {"times": TIMES, "gaze": GAZE[:, :1]}))
+    check_alike(one, one)
+    with pytest.raises(RecordingError, match=r"b: has the cues gaze \(1\), but a has gaze \(2\)"):
+        check_alike(other, one)
+
+
+def test_another_clock_is_another_recording(tmp_path):
+    np.save(tmp_path / "a.npy", GAZE)
+    prints = {read_features(tmp_path / "a.npy", fps=fps).fingerprint for fps in (1.0, 2.0, 2.0)}
+    assert len(prints) == 2
+
+
+def test_feature_files_are_told_by_their_ending(tmp_path):
+    assert holds_features(tmp_path / "a.NPZ")
+    assert not holds_features(tmp_path / "a.mp4")
+
+
+def test_a_channel_that_a_recording_lacks_does_not_spoil_the_others(tmp_path):
+    objects = np.ones((4, 3))
+    objects[:, 1] = np.nan  # an object that is not there
+    objects[2, 0] = np.nan  # one that is hidden for a moment
+    np.savez(tmp_path / "take.npz", times=np.arange(4.0), objects=objects)
+    take = read_features(tmp_path / "take.npz")
+    assert take.absent == {"objects": [1]}
+    assert take.tracks["objects"].valid.tolist() == [True, True, False, True]
+    assert take.tracks["objects"].features[:, 1].tolist() == [0, 0, 0, 0]
+
+
+def test_labels_beside_the_features_change_no_fingerprint(tmp_path):
+    takes = []
+    for name, labels in (("a", [0, 1, 1]), ("b", [1, 0, 1])):
+        np.savez(tmp_path / f"{name}.npz", times=np.arange(3.0), hands=np.eye(3), labels=labels)
+        takes.append(read_features(tmp_path / f"{name}.npz").fingerprint)
+    assert takes[0] == takes[1]
+    np.savez(tmp_path / "c.npz", times=np.arange(3.0) * 2, hands=np.eye(3))
+    np.savez(tmp_path / "d.npz", times=np.arange(3.0), hands=2 * np.eye(3))
+    others = [read_features(tmp_path / f"{name}.npz").fingerprint for name in "cd"]
+    assert len({*takes, *others}) == 3

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from stepreel.config import load_settings
+from stepreel.errors import ModelError, OutputError
+from stepreel.features.feature_files import read_features
+from stepreel.learn.embeddings import recall_training
+from stepreel.learn.inference import embed_with_model
+from stepreel.learn.model import check_extractors, check_fits, read_model, settings_for, write_model
+from stepreel.steps.clustering import assign_to_centres
+from stepreel.steps.grouping import learn_task
+from stepreel.system.store import Store
+
+SETTINGS = load_settings(
+    "quick",
+    {
+        "extract.cues": ["hands", "gaze"],
+        "train.epochs": 3,
+        "train.n_chunks": 16,
+        "key_steps.n_clusters": 3,
+        "train.drop_after_epochs": [2],
+    },
+)
+
+
+def take(folder, name, *, seed=0, hands=5, n=60):
+    """Write a recording of three steps as features; the steps look the same in every take."""
+    rng, looks = np.random.default_rng(seed), np.random.default_rng(99)
+    steps = np.arange(n) * 3 // n
+    arrays = {
+        cue: looks.normal(size=(3, width))[steps] + 0.1 * rng.normal(size=(n, width))
+        for cue, width in (("hands", hands), ("gaze", 2))
+    }
+    np.savez(folder / f"{name}.npz", times=np.arange(n) / 4, **arrays)
+    return read_features(folder / f"{name}.npz")
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("task")
+    takes = [take(folder, f"take{n}", seed=n) for n in range(2)]
+    store = Store(folder / "cache")
+    learned = learn_task(takes, SETTINGS, store)
+    training = recall_training(takes, SETTINGS, store)
+    write_model(folder / "model", takes, SETTINGS, training, learned.centres)
+    return folder, takes, learned
+
+
+def test_a_model_gives_its_own_recordings_the_embedding_and_steps_of_the_training(task):
+    folder, takes, learned = task
+    model = read_model(folder / "model")
+    assert repr(model) == "TaskModel(hands (5), gaze (2); 3 kinds of steps)"
+    again = embed_with_model(model, takes)
+    for one, other, clustering in zip(again, learned.embeddings, learned.clusterings, strict=True):
+        np.testing.assert_array_equal(one.features, other.features)
+        found = assign_to_centres(one, model.centres)
+        np.testing.assert_array_equal(found.labels, clustering.labels)
+
+
+def test_a_new_take_gets_the_same_step_identities(task, tmp_path):
+    folder, _, learned = task
+    new = take(tmp_path, "new", seed=7)
+    model = read_model(folder)  # the folder above the model's works too
+    found = learn_task([new], SETTINGS, Store(tmp_path / "unused"), model=model)
+    same = found.clusterings[0].labels == learned.clusterings[0].labels
+    assert same.mean() > 0.9
+    assert not (tmp_path / "unused").exists()
+
+
+def test_cues_can_be_chosen_at_inference(task):
+    folder, takes, _ = task
+    model = read_model(folder / "model")
+    (one,) = embed_with_model(model, takes[:1], cues=["gaze"])
+    (both,) = embed_with_model(model, takes[:1], cues=["gaze", "hands"])
+    assert (one.width, both.width) == (128, 256)
+    np.testing.assert_allclose(np.linalg.norm(both.features, axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(both.features[:, :128] * np.sqrt(2), one.features, atol=1e-6)
+    with pytest.raises(ValueError, match="nose is not among the cues"):
+        embed_with_model(model, takes[:1], cues=["nose"])
+
+
+def test_other_cues_and_widths_are_refused(task, tmp_path):
+    folder, _, _ = task
+    model = read_model(folder / "model")
+    wide = take(tmp_path, "wide", hands=6)
+    with pytest.raises(
+        ModelError, match=r"wide: the model was trained on the cues hands \(5\), gaze \(2\), this"
+    ):
+        check_fits(model, wide)
+    swapped = read_features(tmp_path / "wide.npz", cues=["gaze"])
+    with pytest.raises(ModelError, match=r"this has gaze \(2\)"):
+        check_fits(model, swapped)
+
+
+def test_features_made_otherwise_are_refused(task, tmp_path):
+    folder, takes, _ = task
+    model = read_model(folder / "model")
+
+    class Watched:
+        name, tracks, fingerprint, start_seconds = "a.mp4", takes[0].tracks, "", 0.0
+        track_settings = {"hands": {"rate": 4.0}, "gaze": {"from": "file"}}  # noqa: RUF012
+
+    with pytest.raises(
+        ModelError, match=r"hands features were made otherwise .*rate: unknown then"
+    ):
+        check_fits(model, Watched())
+    with pytest.raises(ModelError, match=r"gaze features were made otherwise .*None then, 4.0 now"):
+        check_extractors(model, {"gaze": {"rate": 4.0}})
+
+
+def test_only_what_comes_after_the_embedding_can_still_be_set(task):
+    folder, _, _ = task
+    model = read_model(folder / "model")
+    assert settings_for(model, {"key_steps.top": 2}).key_steps.top == 2
+    assert settings_for(model, {"key_steps.n_clusters": "3"}).key_steps.n_clusters == 3
+    with pytest.raises(ValueError, match="knows 3 kinds of steps, not 5"):
+        settings_for(model, {"key_steps.n_clusters": 5})
+    with pytest.raises(ValueError, match=r"train.epochs cannot be changed with a trained model"):
+        settings_for(model, {"train.epochs": 5})
+    with pytest.raises(ValueError, match=r"unknown setting 'key_steps.tap'"):
+        settings_for(model, {"key_steps.tap": 5})
+
+
+def test_metrics_tell_every_epoch(task):
+    folder, _, _ = task
+    lines = [json.loads(line) for line in (folder / "model" / "metrics.jsonl").open()]
+    assert [line["epoch"] for line in lines] == [1, 2, 3]
+    assert [line["learning_rate"] for line in lines] == pytest.approx([1e-3, 1e-3, 1e-4])
+    assert all(line["loss"] > 0 and line["seconds"] > 0 for line in lines)
+    assert (folder / "model" / "loss.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def damage_nothing_there(folder):
+    (folder / "model.json").unlink()
+
+
+def damage_other_weights(folder):
+    (folder / "model.safetensors").write_bytes(b"something else")
+
+
+def damage_card(folder):
+    (folder / "model.json").write_text('{"format": "stepreel-model"}')
+
+
+def damage_text(folder):
+    (folder / "model.json").write_bytes(b"\xff\xfe")
+
+
+def damage_width(folder):
+    card = json.loads((folder / "model.json").read_text())
+    card["settings"]["encoder"]["width"] = 64
+    (folder / "model.json").write_text(json.dumps(card))
+
+
+def damage_method(folder):
+    card = json.loads((folder / "model.json").read_text())
+    card["method"] = 1
+    (folder / "model.json").write_text(json.dumps(card))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (damage_nothing_there, "no model here"),
+        (damage_other_weights, "is not the one model.json names"),
+        (damage_card, "not a model of version 1: cues: Field required"),
+        (damage_text, "is not UTF-8 text"),
+        (damage_width, r"no centres of shape \(3, 128\)"),
+        (damage_method, "trained by version 1 of the method"),
+    ],
+)
+def test_a_damaged_model_is_refused_by_name(task, tmp_path, damage, message):
+    folder, _, _ = task
+    for file in (folder / "model").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    damage(tmp_path)
+    with pytest.raises(ModelError, match=message):
+        read_model(tmp_path)
+
+
+def test_weights_that_do_not_fit_the_settings_are_refused(task):
+    folder, takes, _ = task
+    model = read_model(folder / "model")
+    del model.weights[next(iter(model.weights))]
+    with pytest.raises(ModelError, match="do not fit its settings"):
+        embed_with_model(model, takes)
+
+
+def test_a_model_that_cannot_be_written_is_an_output_error(task, tmp_path):
+    folder, takes, learned = task
+    training = recall_training(takes, SETTINGS, Store(folder / "cache"))
+    (tmp_path / "model").write_text("in the way")
+    with pytest.raises(OutputError, match="in the way"):
+        write_model(tmp_path / "model", takes, SETTINGS, training, learned.centres)
+
+
+def test_the_order_of_cues_decides_which_is_the_main_one(task):
+    folder, _, _ = task
+    swapped = [read_features(folder / f"take{n}.npz", cues=["gaze", "hands"]) for n in range(2)]
+    main = SETTINGS.model_copy(update={"embed": SETTINGS.embed.model_copy(update={"cues": "main"})})
+    store = Store(folder / "cache")
+    straight = [read_features(folder / f"take{n}.npz", cues=["hands", "gaze"]) for n in range(2)]
+    one = learn_task(straight, main, store).embeddings[0].features
+    other = learn_task(swapped, main, store).embeddings[0].features
+    assert not np.allclose(one, other)

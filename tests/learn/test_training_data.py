@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from stepreel.config import load_settings
+from stepreel.learn.scratch import Scratch
+from stepreel.learn.training_data import gather, prepare_lesson, worth_holding
+from stepreel.types import FeatureTrack
+
+
+def tracks(n=30, seed=0):
+    rng = np.random.default_rng(seed)
+    times, known = np.arange(n) / 4, np.ones(n, bool)
+    return {
+        cue: FeatureTrack("r", cue, times, rng.normal(size=(n, d)).astype(np.float32), known)
+        for cue, d in (("appearance", 6), ("motion", 3))
+    }
+
+
+def test_held_distances_are_those_worked_out_in_every_step():
+    settings = load_settings("quick")
+    picks = [torch.tensor([0, 3, 3, 29])]
+    batches = [
+        gather([prepare_lesson(tracks(), settings, hold_distances=hold)], picks)
+        for hold in (True, False)
+    ]
+    torch.testing.assert_close(
+        batches[0].raw_distances, batches[1].raw_distances, atol=1e-3, rtol=0
+    )
+    assert batches[0].raw_distances[0, 1, 2] == pytest.approx(0, abs=2e-3)
+
+
+def test_distances_are_held_where_they_fit_the_shortest_recordings_first():
+    settings = load_settings("meccano")
+    assert worth_holding([100, 100], settings) == [True, True]
+    assert worth_holding([7000, 100, 7000], settings) == [True, True, False]
+    assert worth_holding([40_000], settings) == [False]
+
+
+def test_distances_are_not_held_where_few_pairs_of_them_are_ever_drawn():
+    few = load_settings("quick", {"train.n_chunks": 16, "train.epochs": 2})
+    assert worth_holding([3000], few) == [False]
+
+
+def test_without_a_bootstrap_no_raw_distances_are_made():
+    settings = load_settings("quick", {"loss.bootstrap": "none"})
+    assert worth_holding([100], settings) == [False]
+    lesson = prepare_lesson(tracks(), settings)
+    assert gather([lesson], [torch.arange(5)]).raw_distances is None
+
+
+def test_scratch_memory_is_the_same_until_another_size_or_type_is_needed():
+    scratch, like = Scratch(), torch.zeros(1)
+    first = scratch.take("a", (2, 3), like, torch.float32)
+    assert scratch.take("a", (2, 3), like, torch.float32) is first
+    assert scratch.take("b", (2, 3), like, torch.float32) is not first
+    assert scratch.take("a", (2, 3), like, torch.float64).dtype == torch.float64
+    assert scratch.take("a", (4,), like, torch.float32).shape == (4,)

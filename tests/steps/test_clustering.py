@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepreel.errors import RecordingError
+from stepreel.steps.clustering import assign_to_centres, cluster_recordings
+from stepreel.types import FeatureTrack
+
+
+def track(points, name="r"):
+    points = np.asarray(points, np.float32)
+    return FeatureTrack(
+        name, "embedding", np.arange(len(points)) * 1.0, points, np.ones(len(points), bool)
+    )
+
+
+def test_clear_groups_are_found_and_numbered_as_they_appear():
+    points = [[5, 5], [5, 5.1], [0, 0], [0.1, 0], [5, 5], [9, 0]]
+    (found,) = cluster_recordings([track(points)], 3, seed=0)
+    assert found.labels.tolist() == [0, 0, 1, 1, 0, 2]
+
+
+def test_recordings_of_a_task_share_their_clusters():
+    a, b = cluster_recordings(
+        [track([[0, 0], [4, 4]], "a"), track([[4, 4.1], [0, 0.1]], "b")], 2, seed=0
+    )
+    assert a.labels.tolist() == [0, 1]
+    assert b.labels.tolist() == [1, 0]
+
+
+def test_distances_are_to_the_own_and_the_next_centre():
+    found = assign_to_centres(track([[0, 1], [4, 0]]), np.array([[0, 0], [4, 0]], np.float32))
+    assert found.distances == pytest.approx([1, 0])
+    assert found.other_distances == pytest.approx([np.sqrt(17), 4])
+
+
+def test_fewer_moments_than_clusters_give_fewer_clusters():
+    (found,) = cluster_recordings([track([[0, 0], [1, 1]])], 7, seed=0)
+    assert found.n_clusters == 2
+
+
+def test_equal_moments_make_one_cluster():
+    (found,) = cluster_recordings([track([[1, 1]] * 5)], 3, seed=0)
+    assert set(found.labels) == {0}
+    assert np.isinf(found.other_distances).all()
+
+
+def test_pauses_and_invalid_moments_do_not_shape_the_clusters():
+    one = track([[0, 0], [0, 0.2], [50, 50], [4, 4], [4, 4.2], [-90, 0]])
+    one.valid[5] = False
+    (found,) = cluster_recordings([one], 2, seed=0, pauses=[np.arange(6) == 2])
+    assert found.labels[[0, 1, 3, 4]].tolist() == [0, 0, 1, 1]
+    assert found.set_aside.tolist() == [False, False, True, False, False, True]
+
+
+def test_nothing_but_invalid_moments_cannot_be_clustered():
+    one = track([[0, 0], [1, 1]])
+    one.valid[:] = False
+    with pytest.raises(RecordingError, match="nothing to cluster"):
+        cluster_recordings([one], 2, seed=0)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepreel.config import KeyStepSettings
+from stepreel.steps.key_steps import choose_segments, cut_segments, find_steps, keep_nearest
+from stepreel.types import Clustering
+
+
+def clustering(times, labels, distances, others=None, n_clusters=None, set_aside=None):
+    labels = np.asarray(labels)
+    distances = np.asarray(distances, np.float32)
+    return Clustering(
+        np.asarray(times, float),
+        labels,
+        distances,
+        np.asarray(others if others is not None else distances + 1, np.float32),
+        np.zeros(len(labels), bool) if set_aside is None else np.asarray(set_aside),
+        n_clusters or int(labels.max()) + 1,
+    )
+
+
+def test_a_cluster_visited_twice_gives_two_key_steps_in_order():
+    found = find_steps(
+        clustering(
+            times=[0, 1, 2, 10, 11, 12, 20, 21],
+            labels=[0, 0, 0, 1, 1, 1, 0, 0],
+            distances=[0.3, 0.1, 0.2, 0.5, 0.4, 0.6, 0.2, 0.1],
+        ),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=1.0,
+    )
+    assert [(s.nearest, s.cluster) for s in found.segments] == [(1, 0), (4, 1), (7, 0)]
+    assert found.step_of.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
+
+
+def test_the_farthest_tenth_of_each_cluster_is_trimmed():
+    times = np.arange(20.0)
+    distances = np.concatenate([np.arange(10), np.arange(10)[::-1]])
+    kept = keep_nearest(clustering(times, [0] * 10 + [1] * 10, distances), 0.1)
+    assert np.flatnonzero(~kept).tolist() == [9, 10]
+
+
+def test_moments_set_aside_count_towards_the_tenth():
+    aside = np.isin(np.arange(20), [0, 12, 13])
+    distances = np.concatenate([np.arange(10), np.arange(10)])
+    kept = keep_nearest(
+        clustering(np.arange(20.0), [0] * 10 + [1] * 10, distances, set_aside=aside), 0.2
+    )
+    # Of ten, two may go: one more beside moment 0, none beside 12 and 13.
+    assert np.flatnonzero(~kept).tolist() == [0, 9, 12, 13]
+
+
+def test_a_recording_all_set_aside_has_no_steps():
+    found = find_steps(
+        clustering([0, 1, 2], [0, 0, 0], [1, 1, 1], set_aside=[True] * 3),
+        KeyStepSettings(),
+        moment_seconds=1.0,
+    )
+    assert found.segments == []
+
+
+def test_a_small_cluster_never_loses_its_last_moment():
+    kept = keep_nearest(clustering([0, 1], [0, 1], [0.5, 0.5]), 0.9)
+    assert kept.all()
+
+
+def test_a_gap_of_exactly_the_limit_does_not_split():
+    kept = np.ones(4, bool)
+    segments = cut_segments(clustering([0, 2, 4.1, 5], [0, 0, 0, 0], [1, 2, 3, 0]), kept, 2.0)
+    assert [s.members.tolist() for s in segments] == [[0, 1], [2, 3]]
+
+
+def test_interleaved_clusters_keep_their_own_moments():
+    found = find_steps(
+        clustering([0, 1, 2, 3], [0, 1, 0, 1], [0.1, 0.1, 0.2, 0.2]),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=1.0,
+    )
+    assert [s.members.tolist() for s in found.segments] == [[0, 2], [1, 3]]
+
+
+def test_segments_shorter_than_a_second_are_left_out():
+    labels = [0, 0, 0, 1, 0, 0, 0, 0]
+    found = find_steps(
+        clustering(np.arange(8) / 4, labels, np.ones(8)),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=0.25,
+    )
+    assert [s.cluster for s in found.segments] == [0]
+    assert found.step_of.tolist() == [0, 0, 0, -1, 0, 0, 0, 0]
+
+
+def test_if_all_are_too_short_the_longest_stands_for_the_recording():
+    found = find_steps(
+        clustering([0.0, 0.25, 0.5], [0, 1, 1], [0, 0, 0]),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=0.25,
+    )
+    assert [s.cluster for s in found.segments] == [1]
+
+
+def test_top_keeps_the_nearest_and_time_order():
+    times = np.arange(0, 30, 1.0)
+    labels = np.repeat([0, 1, 2], 10)
+    distances = np.repeat([0.3, 0.1, 0.2], 10)
+    found = find_steps(
+        clustering(times, labels, distances), KeyStepSettings(top=2), moment_seconds=1.0
+    )
+    assert [s.cluster for s in found.segments] == [1, 2]
+
+
+def test_without_top_there_are_at_most_twenty():
+    times = np.arange(0, 250, 5.0)  # every moment a segment of its own
+    settings = KeyStepSettings(background_ratio=0.0, min_step_seconds=0)
+    kept = np.ones(50, bool)
+    segments = cut_segments(clustering(times, np.zeros(50, int), np.arange(50)), kept, 2.0)
+    assert [s.nearest for s in choose_segments(segments, settings, moment_seconds=5)] == list(
+        range(20)
+    )
+
+
+def test_confidence_is_the_mean_margin_to_the_next_cluster():
+    found = find_steps(
+        clustering([0, 1], [0, 0], [0.0, 0.5], others=[1.0, 1.0]),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=1.0,
+    )
+    assert found.segments[0].confidence == pytest.approx(0.75)
+
+
+def test_one_cluster_alone_is_certain_and_coinciding_ones_are_not():
+    alone = clustering([0, 1], [0, 0], [0.2, 0.3], others=[np.inf, np.inf])
+    same = clustering([0, 1], [0, 0], [0.0, 0.0], others=[0.0, 0.0])
+    settings = KeyStepSettings(background_ratio=0.0)
+    confidences = [
+        find_steps(c, settings, moment_seconds=1.0).segments[0].confidence for c in (alone, same)
+    ]
+    assert confidences == [1.0, 0.0]

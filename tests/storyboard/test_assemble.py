@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+from videos import gray, steady, write_video
+
+from stepreel.config import Settings
+from stepreel.steps.key_steps import find_steps
+from stepreel.storyboard.assemble import assemble_storyboard
+from stepreel.types import Clustering, FeatureTrack
+from stepreel.video.decode import probe
+
+
+def board_of(tmp_path, labels, aside):
+    """Make the storyboard of a clustering at four moments a second."""
+    labels = np.array(labels)
+    flat = np.zeros(len(labels), np.float32)
+    clustering = Clustering(
+        np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(aside), n_clusters=3
+    )
+    settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
+    found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
+    extraction = SimpleNamespace(
+        recording=probe(write_video(tmp_path / "v.mp4", steady(30), lambda i: gray(i))),
+        times=clustering.times,
+        moment_seconds=0.25,
+        duration_seconds=len(labels) / 4,
+        notes=(),
+        tracks={"a": FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))},
+    )
+    return assemble_storyboard(extraction, clustering, found, settings)
+
+
+def test_a_long_pause_is_background_and_a_short_one_left_out(tmp_path):
+    labels = [0] * 20 + [1] * 20 + [2] * 20
+    aside = np.zeros(60, bool)
+    aside[16:24] = True  # 2 s
+    aside[38:42] = True  # 1 s
+    board = board_of(tmp_path, labels, aside)
+    assert [(s.start, s.end, s.kind, s.cluster) for s in board.timeline] == [
+        (0.0, 4.0, "step", 0),
+        (4.0, 6.0, "background", None),
+        (6.0, 9.5, "step", 1),
+        (9.5, 10.5, "left-out", None),
+        (10.5, 15.0, "step", 2),
+    ]
+    assert [(s.start, s.end) for s in board.background] == [(4.0, 6.0)]
+    assert board.uncertain == []
+
+
+def test_a_recording_of_pauses_alone_has_an_empty_storyboard_with_a_note(tmp_path):
+    board = board_of(tmp_path, [0] * 12, [True] * 12)
+    assert board.steps == []
+    assert [span.kind for span in board.timeline] == ["background"]
+    assert board.notes[0].startswith("Kinds of steps shown: 0")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepreel.errors import StoreError
+from stepreel.system.store import Store, read_facts, read_rows, write_facts
+from stepreel.types import FeatureTrack
+
+
+def an_entry(tmp_path, **settings):
+    return Store(tmp_path).recording_entry("abc", "motion", settings, shard_rows=4)
+
+
+def arrays(start, stop):
+    times = np.arange(start, stop) / 4
+    features = np.arange(start * 3, stop * 3, dtype=np.float32).reshape(-1, 3)
+    return {"times": times, "features": features, "valid": np.ones(stop - start, bool)}
+
+
+def test_a_track_comes_back_as_it_was(tmp_path):
+    track = FeatureTrack("r", "motion", **arrays(0, 5))
+    entry = an_entry(tmp_path)
+    entry.write_track(track)
+    back = entry.read_track("r")
+    np.testing.assert_array_equal(back.features, track.features)
+    np.testing.assert_array_equal(back.times, track.times)
+    assert repr(back) == "FeatureTrack('r', 'motion', 5 x 3, 0.0-1.0 s)"
+
+
+def test_other_settings_are_another_file(tmp_path):
+    an_entry(tmp_path, grid=4).write(arrays(0, 2))
+    assert an_entry(tmp_path, grid=4).exists()
+    assert not an_entry(tmp_path, grid=5).exists()
+
+
+def test_shards_are_joined_end_to_end(tmp_path):
+    entry = an_entry(tmp_path)
+    entry.write_shard(0, arrays(0, 4))
+    entry.write_shard(1, arrays(4, 7))
+    assert (entry.rows_in_shard(0), entry.rows_in_shard(1), entry.rows_in_shard(2)) == (4, 3, None)
+    entry.join_shards(2)
+    joined = entry.read()
+    for name, expected in arrays(0, 7).items():
+        np.testing.assert_array_equal(joined[name], expected)
+    assert entry.rows_in_shard(0) is None
+    np.testing.assert_array_equal(read_rows(entry.path, "features", 2, 4), joined["features"][2:4])
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "empty"])
+def test_a_damaged_file_counts_as_absent(tmp_path, damage, caplog):
+    entry = an_entry(tmp_path)
+    entry.write(arrays(0, 9))
+    whole = entry.path.read_bytes()
+    entry.path.write_bytes({"cut": whole[:-10], "garbage": b"x" * 100, "empty": b""}[damage])
+    assert not entry.exists()
+    assert "damaged" in caplog.text
+
+
+def test_facts_of_another_source_are_not_taken(tmp_path):
+    entry = an_entry(tmp_path, rate=4)
+    write_facts(entry, {"n_moments": 5})
+    assert read_facts(entry) == {"n_moments": 5}
+    assert read_facts(an_entry(tmp_path, rate=2)) is None
+    entry.path.with_suffix(".json").write_text("{")
+    assert read_facts(entry) is None
+
+
+def test_a_cache_that_cannot_be_written_is_said_with_the_way_out(tmp_path):
+    (tmp_path / "recordings").write_text("a file where a folder should be")
+    with pytest.raises(StoreError, match="--cache"):
+        an_entry(tmp_path).write(arrays(0, 2))
