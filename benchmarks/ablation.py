@@ -36,8 +36,9 @@ from stepreel.evaluation.metrics.localization import (
 from stepreel.features.feature_files import FeatureRecording, read_features
 from stepreel.learn.embeddings import METHOD_VERSION
 from stepreel.learn.inference import embed_recording
+from stepreel.learn.sampling import count_chunks
 from stepreel.learn.training import build_encoder, train_encoder
-from stepreel.learn.training_data import Lesson, prepare_lessons
+from stepreel.learn.training_data import TrainingData, prepare_training_data
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.system.files import write_bytes, write_text
 from stepreel.system.store import Store, digest
@@ -102,13 +103,16 @@ def chosen_recordings(row: Row, data: Data, settings: Settings) -> list[int]:
 
 def run_row(row: Row, data: Data, settings: Settings, store: Store) -> Scores:
     """Train, embed, cluster all recordings together, score."""
-    lessons = prepare_lessons(data.first(row.n_cues), settings)
-    chosen = [lessons[number] for number in chosen_recordings(row, data, settings)]
+    recordings = prepare_training_data(data.first(row.n_cues), settings).recordings
+    chosen = [recordings[number] for number in chosen_recordings(row, data, settings)]
+    n_chunks = count_chunks([len(tensors) for tensors in chosen], settings.train)
     entry = store.model_entry(training_key(row, data, settings))
     with progress_bar() as progress:
-        trained = train_encoder(chosen, settings, entry=entry, progress=progress)
-    cues = pick_cues(settings.embed.cues, list(lessons[0].inputs), setting="embed.cues")
-    tracks = [embed_recording(trained.encoder, le, cues, recording="") for le in lessons]
+        trained = train_encoder(
+            TrainingData(chosen, n_chunks), settings, entry=entry, progress=progress
+        )
+    cues = pick_cues(settings.embed.cues, list(recordings[0].inputs), setting="embed.cues")
+    tracks = [embed_recording(trained.encoder, one, cues, name="") for one in recordings]
     k = settings.key_steps.n_clusters
     found = cluster_recordings(tracks, k, seed=settings.train.seed)
     return score([one.labels for one in found], data, k)
@@ -142,13 +146,13 @@ def null_rows(
     return rows
 
 
-def estimate(lessons: Sequence[Lesson], settings: Settings) -> float:
+def estimate(data: TrainingData, settings: Settings) -> float:
     """Return about how many seconds one training takes, from one epoch of it."""
     one_epoch = settings.train.model_copy(update={"epochs": 1, "stop_when_settled": False})
     short = settings.model_copy(update={"train": one_epoch})
-    train_encoder(lessons, short)
+    train_encoder(data, short)
     began = time.monotonic()
-    train_encoder(lessons, short)
+    train_encoder(data, short)
     return (time.monotonic() - began) * settings.train.epochs
 
 
@@ -245,7 +249,7 @@ def say_cost(runs: Sequence[Run], data: Data, store: Store, options: argparse.Na
         return
     cues = list(data.recordings[0].tracks)
     base = row_settings(Row(""), options, cues, 0)
-    seconds = estimate(prepare_lessons(data.first(None), base), base)
+    seconds = estimate(prepare_training_data(data.first(None), base), base)
     scale = sum((run.settings.train.n_chunks / base.train.n_chunks) ** 1.5 for run in new)
     print(
         f"{len(new)} trainings to begin, {len(missing)} rows to cluster and score, "

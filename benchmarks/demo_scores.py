@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.config import load_settings, parse_assignments
+from stepreel.config import parse_assignments
 from stepreel.evaluation.datasets.sample import make_sample, read_truth
 from stepreel.evaluation.methods.baselines import equal_split
 from stepreel.evaluation.metrics.localization import labels_of_storyboard, score_strict
 from stepreel.evaluation.truth.annotation import labels_of_spans
-from stepreel.pipeline import run_task
+from stepreel.pipeline import open_task, run_task
 from stepreel.system.store import Store
 
 
@@ -35,12 +35,12 @@ def main() -> None:
         truth_steps = read_truth(sample.truth)
         for seed in options.seeds:
             overrides = parse_assignments(options.assignments) | {"train.seed": seed}
-            settings = load_settings("quick", overrides)
             store = Store(options.folder / "cache-demo")
-            board = run_task([sample.video], settings, store).boards[sample.video]
+            task = open_task([sample.video], store, preset="quick", overrides=overrides)
+            board = run_task(task, store).results[0].storyboard
             times = np.arange(0, board.recording.duration_seconds, 1 / 30)
             truth = labels_of_spans([(t.start, t.end, t.step) for t in truth_steps], times, 0)
-            k = settings.key_steps.n_clusters
+            k = task.settings.key_steps.n_clusters
             null = score_strict(truth, equal_split(len(times), k), k).f1
             ours = score_strict(truth, labels_of_storyboard(board, times), k).f1
             gains.append(ours - null)

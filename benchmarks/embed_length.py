@@ -19,7 +19,7 @@ def embed(n: int) -> None:
     from stepreel.config import load_settings
     from stepreel.learn.inference import embed_recording
     from stepreel.learn.training import build_encoder
-    from stepreel.learn.training_data import prepare_lesson
+    from stepreel.learn.training_data import recording_tensors
     from stepreel.types import FeatureTrack
 
     rng = np.random.default_rng(0)
@@ -37,8 +37,8 @@ def embed(n: int) -> None:
     }
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.perf_counter()
-    lesson = prepare_lesson(tracks, settings)
-    embed_recording(build_encoder(widths, settings), lesson, list(widths), recording="r")
+    recording = recording_tensors(tracks, settings)
+    embed_recording(build_encoder(widths, settings), recording, list(widths), name="r")
     spent = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     square = n * n * 4 / 1e6

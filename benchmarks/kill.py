@@ -44,12 +44,12 @@ def main() -> None:
     assert start(video, folder / "whole", folder / "cache").wait() == 0
     unbroken_seconds = time.perf_counter() - begun
     expected = (folder / "whole" / "take" / "storyboard.json").read_bytes()
-    draw = random.Random(options.seed)
+    task_pictures = random.Random(options.seed)
     same = 0
     for number in range(options.times):
         output, cache = folder / f"out-{number}", folder / f"cache-{number}"
         process = start(video, output, cache)
-        after = draw.uniform(0.2, unbroken_seconds)
+        after = task_pictures.uniform(0.2, unbroken_seconds)
         time.sleep(after)
         process.kill()
         died = process.wait() != 0

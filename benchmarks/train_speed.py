@@ -28,7 +28,7 @@ from stepreel.learn.encoder import Encoder
 from stepreel.learn.gradients import GradientPool, gradient_pool
 from stepreel.learn.sampling import sample_chunks
 from stepreel.learn.training import build_encoder
-from stepreel.learn.training_data import Lesson, prepare_lesson
+from stepreel.learn.training_data import RecordingTensors, recording_tensors
 from stepreel.system.machine import usable_cores
 from stepreel.types import FeatureTrack
 
@@ -39,11 +39,11 @@ SECONDS, MOMENTS_PER_SECOND = 600.0, 4.0
 
 @dataclass
 class Task:
-    """Four recordings: as they come, and as a lesson each; and the moments to draw from each."""
+    """Four recordings: their features, and their tensors; and the moments to draw from each."""
 
     times: np.ndarray
     features: list[dict[str, Tensor]]
-    lessons: list[Lesson]
+    recordings: list[RecordingTensors]
     picks: list[Tensor]
 
 
@@ -60,7 +60,7 @@ def make_task(settings: Settings, *, hold_distances: bool) -> Task:
             known = np.ones(len(times), bool)
             tracks[cue] = FeatureTrack("r", cue, times, features.astype(np.float32), known)
         task.features.append({c: torch.from_numpy(t.features) for c, t in tracks.items()})
-        task.lessons.append(prepare_lesson(tracks, settings, hold_distances=hold_distances))
+        task.recordings.append(recording_tensors(tracks, settings, hold_distances=hold_distances))
         task.picks.append(torch.from_numpy(sample_chunks(len(times), N_CHUNKS, rng)))
     return task
 
@@ -186,7 +186,7 @@ def our_step(
     settings: Settings, task: Task, encoder: Encoder, pool: GradientPool
 ) -> Callable[[], float]:
     """Return what fills our gradients and returns our loss, as in training."""
-    return lambda: pool.fill_gradients(encoder, task.lessons, task.picks, settings)
+    return lambda: pool.fill_gradients(encoder, task.recordings, task.picks, settings)
 
 
 def measure(n_steps: int, *, hold_distances: bool) -> None:

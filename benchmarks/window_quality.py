@@ -20,7 +20,7 @@ from ablation import Data, read_data
 from stepreel.config import load_settings
 from stepreel.learn.gradients import batch_pairs
 from stepreel.learn.sampling import sample_chunks
-from stepreel.learn.training_data import gather, prepare_lessons
+from stepreel.learn.training_data import gather, prepare_training_data
 from stepreel.learn.windows import near_window
 
 
@@ -35,9 +35,11 @@ def shares(data: Data, on: str, options: argparse.Namespace) -> dict[str, float]
     )
     rng = np.random.default_rng(options.seed)
     same_and_count = {name: np.zeros(2) for name in ("all pairs", "near", "added")}
-    for lesson, truth in zip(prepare_lessons(data.first(None), settings), data.truth, strict=True):
-        pick = sample_chunks(len(lesson), settings.train.n_chunks, rng)
-        batch = gather([lesson], [torch.from_numpy(pick)])
+    for recording, truth in zip(
+        prepare_training_data(data.first(None), settings).recordings, data.truth, strict=True
+    ):
+        pick = sample_chunks(len(recording), settings.train.n_chunks, rng)
+        batch = gather([recording], [torch.from_numpy(pick)])
         near = near_window(batch.times, batch.window_seconds[:, None, None])[0].numpy()
         union = batch_pairs(batch, "union").attract[0].numpy()
         same = truth[pick][:, None] == truth[pick][None, :]

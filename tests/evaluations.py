@@ -14,7 +14,7 @@ from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.scores import score
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.report.pictures import TaskPictures, draw
+from stepreel.evaluation.report.pictures import TaskPictures, task_pictures
 from stepreel.evaluation.results import build_results
 from stepreel.evaluation.truth.annotation import Annotation
 
@@ -77,7 +77,9 @@ def make_evaluation(
         for n, task in enumerate(tasks)
     ]
     described = dataset or {"name": "npz", "title": "Drinks", "root": "drinks"}
-    return build_results(described, outcomes, plan), [draw(outcome) for outcome in outcomes]
+    return build_results(described, outcomes, plan), [
+        task_pictures(outcome) for outcome in outcomes
+    ]
 
 
 def _truth(length: int, n_steps: int, rng: np.random.Generator) -> np.ndarray:

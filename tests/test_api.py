@@ -31,14 +31,14 @@ def test_one_call_from_a_file_to_its_key_steps(video):
 def test_with_an_output_folder_the_storyboard_is_written_too(video, tmp_path):
     board = find_key_steps(video, tmp_path / "out", clusters=3, **FAST)
     folder = tmp_path / "out" / "shelf"
-    assert stepreel.read_storyboard(folder / "storyboard.json") == board
+    assert stepreel.read_storyboard(folder / "storyboard.json") == board.storyboard
     assert (folder / board.steps[0].picture).read_bytes()[:2] == b"\xff\xd8"
     for name in ["storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"]:
         assert (folder / name).stat().st_size > 50
 
 
 def test_the_timeline_covers_the_recording_without_gap_or_overlap(video):
-    board = find_key_steps(video, clusters=3, **FAST)
+    board = find_key_steps(video, clusters=3, **FAST).storyboard
     assert board.timeline[0].start == 0
     assert board.timeline[-1].end == board.recording.duration_seconds
     for earlier, later in zip(board.timeline, board.timeline[1:], strict=False):
@@ -58,7 +58,7 @@ def test_the_long_form_shows_every_room(video, tmp_path):
     settings = load_settings("quick", {"train.epochs": 5, "key_steps.n_clusters": 3})
     store = Store(tmp_path)
     extraction = extract_tracks(probe(video), make_cues(["motion"]), store, rate=4)
-    (embedding,) = learn_embeddings([extraction], settings, store)
+    (embedding,) = learn_embeddings([extraction], settings, store).tracks
     (clustering,) = cluster_recordings([embedding], 3, seed=0)
     found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
     assert len(found.segments) >= 1
@@ -79,19 +79,12 @@ def test_what_was_learned_finds_the_same_steps_in_a_later_take(video, tmp_path):
 def test_features_of_your_own_become_embeddings_and_clusters(tmp_path):
     import numpy as np
 
-    from stepreel.config import load_settings
-    from stepreel.features.feature_files import read_features
-    from stepreel.steps.grouping import learn_task
-    from stepreel.system.store import Store
-
     gaze = np.repeat(np.eye(4), 15, axis=0)  # four steps of fifteen moments
-    np.savez(tmp_path / "take.npz", times=np.arange(60) / 4, gaze=gaze)
-    take = read_features(tmp_path / "take.npz")
-    overrides = {"train.epochs": 20, "key_steps.n_clusters": 4, "train.n_chunks": 32}
-    task = learn_task([take], load_settings("quick", overrides), Store(tmp_path / "cache"))
-    assert task.embeddings[0].features.shape == (60, 128)
-    assert task.centres.shape == (4, 128)
-    assert len(set(task.clusterings[0].labels)) == 4
+    result = find_key_steps(
+        {"gaze": (np.arange(60) / 4, gaze)}, clusters=4, train__epochs=20, train__n_chunks=32
+    )
+    assert result.embedding.shape == (60, 128)
+    assert len(set(result.clustering.labels)) == 4
 
 
 def test_labels_of_your_own_are_scored_under_a_named_protocol():
@@ -115,7 +108,7 @@ def test_methods_are_compared_on_labelled_recordings(tmp_path):
     from stepreel.evaluation.datasets.catalog import DATASETS
     from stepreel.evaluation.methods.catalog import Workplace
     from stepreel.evaluation.plan import Plan
-    from stepreel.evaluation.run import run_benchmark
+    from stepreel.evaluation.run import run_evaluation
     from stepreel.evaluation.truth.annotation import Problems
     from stepreel.system.store import Store
 
@@ -125,7 +118,7 @@ def test_methods_are_compared_on_labelled_recordings(tmp_path):
     tasks = DATASETS["npz"].read(Request(tmp_path, problems))
     plan = Plan(n_clusters=3, seeds=(0,), overrides={"train.epochs": 5, "train.n_chunks": 16})
     workplace = Workplace(Store(tmp_path / "cache"))
-    results, _ = run_benchmark({}, tasks, plan, workplace, problems, labels_rate=6)
+    results, _ = run_evaluation({}, tasks, plan, workplace, problems, labels_rate=6)
     strict = results["protocols"]["strict"]
     assert strict["raw-kmeans"]["f1"]["mean"] == 100
     assert strict["equal-split"]["f1"]["mean"] < 100
@@ -134,8 +127,8 @@ def test_methods_are_compared_on_labelled_recordings(tmp_path):
 def test_settings_can_be_changed_by_name(video):
     board = find_key_steps(video, clusters=2, top=1, seed=3, **FAST)
     assert len(board.steps) == 1
-    assert board.seed == 3
-    assert board.settings["train"]["epochs"] == 20
+    assert board.storyboard.seed == 3
+    assert board.storyboard.settings["train"]["epochs"] == 20
 
 
 def test_a_wrong_setting_is_a_value_error_that_lists_the_known_ones(video):

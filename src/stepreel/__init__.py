@@ -1,99 +1,85 @@
 """stepreel finds the key steps of a recorded task, without labels, on your own machine.
 
->>> from stepreel import find_key_steps
->>> board = find_key_steps("shelf.mp4")            # doctest: +SKIP
->>> board.steps[0].time                            # doctest: +SKIP
-12.25
+    from stepreel import find_key_steps
+
+    result = find_key_steps("shelf.mp4")                         # one recording
+    results = find_key_steps(["take1.mp4", "take2.mp4"])         # several of one task
+    result = find_key_steps({"hands": (times, features)})        # arrays in memory
+
+    result.steps[0].time          # 12.25 (seconds)
+    result.write("out/shelf")     # page, storyboard.json, pictures, chapters, …
+
+    find_key_steps     recordings of one task → their key steps
+    load_model         a trained model, to find the same steps in later recordings
+    evaluate, score    methods, or predictions of your own, against true steps
+    read_storyboard    a storyboard.json → Storyboard
+    load_settings      a preset with overrides on top → Settings
+    Result, Storyboard, Model, Settings, Results      what these return
+
+Nothing heavy is imported before it is used.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from stepreel.errors import ModelError, OutputError, RecordingError, StepreelError, StoreError
+from stepreel.errors import (
+    DatasetError,
+    ModelError,
+    OutputError,
+    PluginError,
+    RecordingError,
+    SettingsError,
+    StepreelError,
+    StoreError,
+)
 from stepreel.version import __version__
 
 if TYPE_CHECKING:
+    from stepreel.api import Model, find_key_steps, load_model
+    from stepreel.config import Settings, load_settings
+    from stepreel.result import Result
     from stepreel.storyboard.schema import Storyboard, read_storyboard
 
 __all__ = [
+    "DatasetError",
+    "Model",
     "ModelError",
     "OutputError",
+    "PluginError",
     "RecordingError",
+    "Result",
+    "Settings",
+    "SettingsError",
     "StepreelError",
     "StoreError",
     "Storyboard",
     "__version__",
     "find_key_steps",
+    "load_model",
+    "load_settings",
     "read_storyboard",
 ]
 
+_HOME = {
+    "Model": "stepreel.api",
+    "Result": "stepreel.result",
+    "Settings": "stepreel.config",
+    "Storyboard": "stepreel.storyboard.schema",
+    "find_key_steps": "stepreel.api",
+    "load_model": "stepreel.api",
+    "load_settings": "stepreel.config",
+    "read_storyboard": "stepreel.storyboard.schema",
+}
+
 
 def __getattr__(name: str) -> object:
-    """Load the storyboard model only when somebody asks for it."""
-    if name in ("Storyboard", "read_storyboard"):
-        from stepreel.storyboard import schema as storyboard
-
-        return getattr(storyboard, name)
+    """Import a public name's module when somebody asks for it."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'stepreel' has no attribute {name!r}")
 
 
-def find_key_steps(
-    video: Path | str,
-    output: Path | str | None = None,
-    *,
-    clusters: int | None = None,
-    top: int | None = None,
-    preset: str | None = None,
-    seed: int | None = None,
-    model: Path | str | None = None,
-    device: str = "auto",
-    cache: Path | str | None = None,
-    **settings: object,
-) -> Storyboard:
-    """Return the storyboard of one recording; with `output`, also write it below that folder.
-
-    clusters  how many kinds of steps to look for (7)
-    top       show only so many steps, the clearest ones
-    preset    named settings to start from (quick)
-    model     a trained model's folder: its steps are found again, nothing is learned
-    settings  anything else, as in `train__epochs=20`
-    """
-    from stepreel.config import DEFAULT_PRESET, check_cue_choices, load_settings
-    from stepreel.learn.model import read_model, settings_for
-    from stepreel.pipeline import run_task
-    from stepreel.storyboard.folders import check_writable
-    from stepreel.system.machine import cache_folder, check_device, pick_device
-    from stepreel.system.store import Store
-
-    named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
-    overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
-    overrides |= {name.replace("__", ".", 1): value for name, value in settings.items()}
-    where = check_device(device)
-    if where in ("cuda", "mps"):
-        pick_device(where)  # before hours of watching, not after
-    trained = None
-    if model is None:
-        resolved = load_settings(preset or DEFAULT_PRESET, overrides)
-        check_cue_choices(resolved, resolved.extract.cues)
-    else:
-        if preset is not None:
-            raise ValueError("a preset cannot be changed with a trained model; leave it out")
-        trained = read_model(model)
-        resolved = settings_for(trained, overrides)
-    if output is not None:
-        check_writable(Path(output))
-    result = run_task(
-        [Path(video)],
-        resolved,
-        Store(Path(cache) if cache is not None else cache_folder()),
-        output=Path(output) if output is not None else None,
-        model=trained,
-        device=where,
-    )
-    for reason in result.failures.values():
-        raise RecordingError(reason)
-    for reason in result.unsaved:
-        raise OutputError(reason)
-    return result.boards[Path(video)]
+def __dir__() -> list[str]:
+    return __all__

@@ -9,6 +9,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from stepreel.errors import SettingsError
+
 
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -133,7 +135,7 @@ class Settings(_Settings):
 DEFAULT_PRESET = "quick"
 
 
-class CueChoiceError(ValueError):
+class CueChoiceError(SettingsError):
     """A setting names a cue that is not there, or weights for another number of cues."""
 
 
@@ -150,7 +152,7 @@ def load_settings(
 ) -> Settings:
     """Resolve a preset and dotted overrides such as {"train.epochs": 20} on top of it."""
     if preset not in known_presets():
-        raise ValueError(f"unknown preset {preset!r}; known: {', '.join(known_presets())}")
+        raise SettingsError(f"unknown preset {preset!r}; known: {', '.join(known_presets())}")
     text = (files("stepreel") / "presets" / f"{preset}.toml").read_text(encoding="utf-8")
     values = tomllib.loads(text)
     for name, value in (overrides or {}).items():
@@ -159,11 +161,11 @@ def load_settings(
 
 
 def validated(values: Mapping[str, object]) -> Settings:
-    """Return settings from plain values, or raise ValueError naming the first that is wrong."""
+    """Return settings from plain values, or raise SettingsError naming the first that is wrong."""
     try:
         return Settings.model_validate(values)
     except ValidationError as problem:
-        raise ValueError(_explain(problem)) from None
+        raise SettingsError(_explain(problem)) from None
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
@@ -176,7 +178,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
-            raise ValueError(f"{assignment!r} is not of the form name=value (train.epochs=20)")
+            raise SettingsError(f"{assignment!r} is not of the form name=value (train.epochs=20)")
         parsed[name.strip()] = _as_list_where_needed(name.strip(), value.strip())
     return parsed
 
@@ -222,7 +224,7 @@ def pick_cues(chosen: Cues, cues: Sequence[str], *, setting: str) -> list[str]:
 
 
 def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
-    """Raise ValueError if a setting names a cue that is not there, or λ has another size."""
+    """Raise SettingsError if a setting names a cue that is not there, or λ has another size."""
     pick_cues(settings.loss.bootstrap_on, cues, setting="loss.bootstrap_on")
     pick_cues(settings.embed.cues, cues, setting="embed.cues")
     weights = settings.loss.cue_weights
@@ -233,14 +235,14 @@ def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
             f"here {len(cues)} ({', '.join(cues)})"
         )
     if not isinstance(weights, str) and not any(cell for row in weights for cell in row):
-        raise ValueError("loss.cue_weights: all are 0; at least one cue must be learned from")
+        raise SettingsError("loss.cue_weights: all are 0; at least one cue must be learned from")
 
 
 def _put(values: dict[str, Any], name: str, value: object) -> None:
     section, dot, field = name.partition(".")
     if section not in Settings.model_fields or not dot:
         known = ", ".join(f"{part}.…" for part in Settings.model_fields)
-        raise ValueError(f"unknown setting {name!r}; settings begin with: {known}")
+        raise SettingsError(f"unknown setting {name!r}; settings begin with: {known}")
     values.setdefault(section, {})[field] = value
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 
+class SettingsError(ValueError):
+    """A setting, a preset or a combination of options is wrong; the message names what is known."""
+
+
 class StepreelError(Exception):
-    """Something outside the program is not as it must be; the text says what to do about it."""
+    """Something outside the program is wrong; the message says what to do about it."""
 
 
 class RecordingError(StepreelError):
-    """A recording cannot be read, or holds nothing to learn from."""
+    """A recording cannot be read, or contains nothing to learn from."""
 
 
 class StoreError(StepreelError):
@@ -24,4 +28,12 @@ class OutputError(StepreelError):
 
 
 class DatasetError(StepreelError):
-    """A labelled dataset is missing, or a file of it is not as its format says."""
+    """A labelled dataset is missing, or a file of it does not follow its format."""
+
+
+class DatasetMissingError(DatasetError):
+    """A file or folder that the dataset must have is missing."""
+
+
+class PluginError(StepreelError):
+    """An extension from another package cannot be imported, or was written for another version."""

@@ -1,4 +1,4 @@
-"""What the rooms of the pipeline hand to one another."""
+"""The data types that the stages of the pipeline pass on."""
 
 from __future__ import annotations
 
@@ -45,9 +45,18 @@ def runs(mask: Mask) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
+def moment_seconds(times: Seconds) -> float:
+    """Return how long a moment typically lasts: the median spacing, so that gaps do not count.
+
+    >>> moment_seconds(np.array([0.0, 0.5, 1.0, 9.0])), moment_seconds(np.array([3.0]))
+    (0.5, 1.0)
+    """
+    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
+
+
 @dataclass(frozen=True)
-class Recording:
-    """A video file and the facts its header tells; nothing of it is decoded yet but one frame."""
+class VideoFile:
+    """A video file and the facts in its header; only its first frames have been decoded."""
 
     path: Path
     fingerprint: str
@@ -67,7 +76,7 @@ class Recording:
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}"
         return (
-            f"Recording({self.name!r}, {size}, {self.fps:.5g} fps, {self.declared_seconds:.1f} s)"
+            f"VideoFile({self.name!r}, {size}, {self.fps:.5g} fps, {self.declared_seconds:.1f} s)"
         )
 
 
@@ -122,15 +131,19 @@ def cues_and_widths(widths: Mapping[str, int]) -> str:
     return ", ".join(f"{cue} ({width})" for cue, width in widths.items())
 
 
-class TrackedRecording(Protocol):
-    """A recording whose tracks are there, whether watched here or brought by the user.
+class Recording(Protocol):
+    """One recording of a task with its feature tracks, extracted from a video or provided.
 
-    track_settings  per cue, how its features were made; a model knows only such features
+    track_settings  per cue, how its features were made; a model accepts only such features
     """
 
     @property
     def name(self) -> str:
         """What the user calls it."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file it was read from; None for arrays in memory."""
 
     @property
     def fingerprint(self) -> str:
@@ -141,8 +154,24 @@ class TrackedRecording(Protocol):
         """One per cue, all with the same times; the first cue is the main one."""
 
     @property
+    def times(self) -> Seconds:
+        """The moments that all tracks share."""
+
+    @property
     def start_seconds(self) -> float:
         """When, on the recording's own clock, its tracks' time 0 is."""
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the recording lasts, its last moment included."""
+
+    @property
+    def moment_seconds(self) -> float:
+        """How long a moment lasts."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about how well it could be read."""
 
     @property
     def track_settings(self) -> dict[str, object]:

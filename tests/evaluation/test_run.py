@@ -14,7 +14,7 @@ from stepreel.evaluation.methods.catalog import Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.report.text import extra_tables, text_table, verdict
 from stepreel.evaluation.results import to_text
-from stepreel.evaluation.run import Extras, run_benchmark, write_benchmark
+from stepreel.evaluation.run import Extras, run_evaluation, write_evaluation
 from stepreel.evaluation.task_metrics import TASK_METRICS
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.system.store import Store
@@ -44,7 +44,7 @@ def run(folder, tmp_path, extras=None, cache="cache", **plan):
     tasks = DATASETS["npz"].read(Request(folder, problems))
     options = {"n_clusters": 2, "seeds": (0, 1), "overrides": BRIEF, **plan}
     workplace = Workplace(Store(tmp_path / cache))
-    results, outcomes = run_benchmark(
+    results, outcomes = run_evaluation(
         {"name": "npz", "title": "a set", "root": "set"},
         tasks,
         Plan(**options),
@@ -88,7 +88,7 @@ def test_several_tasks_give_plain_means_and_each_by_itself(tmp_path):
     assert set(results["protocols"]["strict"]["random"]["per_step"]) == {
         "a b/1", "a b/2", "a-b/1", "a-b/2",
     }  # fmt: skip
-    write_benchmark(tmp_path / "out", results, outcomes)
+    write_evaluation(tmp_path / "out", results, outcomes)
     assert {f.name for f in (tmp_path / "out" / "predictions").iterdir()} == {
         "a-b.npz", "a-b-2.npz",
     }  # fmt: skip
@@ -121,7 +121,7 @@ def test_one_task_that_cannot_be_scored_does_not_cost_the_others(tmp_path):
     tasks = DATASETS["npz"].read(Request(tmp_path / "set", problems))
     place = Workplace(Store(tmp_path / "cache"))
     plan = Plan(methods=NULLS, n_clusters=2)
-    results, _ = run_benchmark({}, tasks, plan, place, problems, labels_rate=6)
+    results, _ = run_evaluation({}, tasks, plan, place, problems, labels_rate=6)
     assert list(results["dataset"]["tasks"]) == ["good"]
     assert len(results["left_out"]) == 1
 
@@ -204,9 +204,9 @@ def test_predictions_of_an_earlier_evaluation_do_not_stay(tmp_path):
     for name in ("Tea", "coffee"):
         write_task(tmp_path / "sets" / name)
     results, outcomes, _ = run(tmp_path / "sets", tmp_path, methods=NULLS)
-    write_benchmark(tmp_path / "out", results, outcomes)
+    write_evaluation(tmp_path / "out", results, outcomes)
     (tmp_path / "out" / "predictions" / "mine.npz").write_bytes(b"kept")
     results, outcomes, _ = run(tmp_path / "sets" / "Tea", tmp_path, methods=NULLS)
-    write_benchmark(tmp_path / "out", results, outcomes)
+    write_evaluation(tmp_path / "out", results, outcomes)
     there = sorted(path.name for path in (tmp_path / "out" / "predictions").iterdir())
     assert there == ["Tea.npz", "mine.npz"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stepreel.errors import DatasetError
-from stepreel.evaluation.predictions import read_given
-from stepreel.evaluation.score_predictions import judge
+from stepreel.evaluation.predictions import read_predictions
+from stepreel.evaluation.score_predictions import score_predictions
 from stepreel.evaluation.truth.annotation import Problems
 
 
@@ -20,8 +20,8 @@ def folders(tmp_path):
 
 def scored(folders, *, fps=None, k=None, rate=None, lenient=False):
     problems = Problems(lenient=lenient)
-    found = read_given(folders[1], problems, fps=fps)
-    results, outcome = judge(
+    found = read_predictions(folders[1], problems, fps=fps)
+    results, outcome = score_predictions(
         folders[0], found, problems, fps=fps, rate=rate, n_clusters=k, seeds=(0,)
     )
     return results["protocols"]["strict"], outcome, problems
@@ -60,8 +60,8 @@ def test_the_truth_itself_is_a_perfect_prediction(folders, name, text, rate):
     for folder in folders:
         (folder / name).write_text(text)
     problems = Problems()
-    found = read_given(folders[1], problems, fps=30)
-    results, _ = judge(folders[0], found, problems, fps=30, rate=rate, seeds=(0,))
+    found = read_predictions(folders[1], problems, fps=30)
+    results, _ = score_predictions(folders[0], found, problems, fps=30, rate=rate, seeds=(0,))
     for own in results["protocols"].values():
         figures = {name: own["prediction"][name]["mean"] for name in ("f1", "iou", "mof", "edit")}
         assert figures == dict.fromkeys(figures, 100)

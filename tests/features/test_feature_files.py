@@ -103,7 +103,7 @@ def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
         ({"times": TIMES[:4], "gaze": GAZE}, "gaze has 6 rows, but there are 4 times"),
         (
             {"times": TIMES, "gaze": GAZE * np.nan},
-            "holds no valid moment: every row of gaze has NaN",
+            "contains no valid moment: every row of gaze has NaN",
         ),
         ({"times": TIMES, "gaze": GAZE, "gaze_valid": np.ones(5)}, "gaze_valid has 5 values for 6"),
         (
@@ -120,7 +120,7 @@ def test_moments_that_are_no_numbers_or_marked_so_are_invalid(tmp_path):
         ),
         ({"times": TIMES, "all": GAZE}, "a cue cannot be called 'all'"),
         ({"times": TIMES}, "holds no two-dimensional array"),
-        ({"times": TIMES[:0], "gaze": GAZE[:0]}, "holds no moment"),
+        ({"times": TIMES[:0], "gaze": GAZE[:0]}, "contains no moment"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path, arrays, message):

@@ -10,7 +10,7 @@ from stepreel.config import load_settings
 from stepreel.learn.gradients import batch_loss
 from stepreel.learn.inference import embed_recording
 from stepreel.learn.training import build_encoder, train_encoder
-from stepreel.learn.training_data import gather, prepare_lesson
+from stepreel.learn.training_data import TrainingData, gather, recording_tensors
 from stepreel.system.machine import check_device, pick_device
 from stepreel.types import FeatureTrack
 
@@ -23,12 +23,12 @@ SETTINGS = load_settings(
 )
 
 
-def lessons():
+def recordings():
     rng = np.random.default_rng(0)
     times, known = np.arange(40) / 4, np.ones(40, bool)
     known[5:8] = False
     return [
-        prepare_lesson(
+        recording_tensors(
             {
                 cue: FeatureTrack("r", cue, times, rng.normal(size=(40, d)).astype("f4"), known)
                 for cue, d in (("appearance", 9), ("motion", 4))
@@ -42,11 +42,11 @@ def lessons():
 @pytest.mark.gpu
 @accelerated
 def test_loss_and_gradient_agree_with_the_cpu():
-    device, found = pick_device("auto"), lessons()
+    device, found = pick_device("auto"), recordings()
     gradients = []
     for place in (torch.device("cpu"), device):
         encoder = build_encoder({"appearance": 9, "motion": 4}, SETTINGS).to(place)
-        batch = gather([lesson.to(place) for lesson in found], [torch.arange(24)] * 2)
+        batch = gather([recording.to(place) for recording in found], [torch.arange(24)] * 2)
         batch_loss(encoder, batch, SETTINGS).backward()
         gradients.append(torch.cat([p.grad.cpu().ravel() for p in encoder.parameters()]))
     assert (gradients[0] - gradients[1]).norm() < 1e-3 * gradients[0].norm()
@@ -58,9 +58,10 @@ def test_loss_and_gradient_agree_with_the_cpu():
 def test_training_and_embedding_run_there(kind):
     encoder = SETTINGS.encoder.model_copy(update={"kind": kind, "positions": "after-mlp"})
     settings = SETTINGS.model_copy(update={"encoder": encoder})
-    found = lessons()
-    trained = train_encoder(found, settings, device=pick_device("auto"))
-    track = embed_recording(trained.encoder, found[0], ["appearance"], recording="r")
+    found = recordings()
+    data = TrainingData(found, settings.train.n_chunks)
+    trained = train_encoder(data, settings, device=pick_device("auto"))
+    track = embed_recording(trained.encoder, found[0], ["appearance"], name="r")
     assert np.isfinite(track.features).all()
     assert trained.losses[-1] < trained.losses[0]
 

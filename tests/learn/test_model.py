@@ -8,11 +8,11 @@ import pytest
 from stepreel.config import load_settings
 from stepreel.errors import ModelError, OutputError
 from stepreel.features.feature_files import read_features
-from stepreel.learn.embeddings import recall_training
 from stepreel.learn.inference import embed_with_model
-from stepreel.learn.model import check_extractors, check_fits, read_model, settings_for, write_model
+from stepreel.learn.model import check_extractors, check_fits, read_model, write_model
+from stepreel.learn.task_settings import resolve_model_settings
+from stepreel.pipeline import Task, learn_task
 from stepreel.steps.clustering import assign_to_centres
-from stepreel.steps.grouping import learn_task
 from stepreel.system.store import Store
 
 SETTINGS = load_settings(
@@ -25,6 +25,10 @@ SETTINGS = load_settings(
         "train.drop_after_epochs": [2],
     },
 )
+
+
+def learn(takes, settings, store, *, model=None):
+    return learn_task(Task(settings, dict(enumerate(takes)), {}), store, model=model)
 
 
 def take(folder, name, *, seed=0, hands=5, n=60):
@@ -44,9 +48,8 @@ def task(tmp_path_factory):
     folder = tmp_path_factory.mktemp("task")
     takes = [take(folder, f"take{n}", seed=n) for n in range(2)]
     store = Store(folder / "cache")
-    learned = learn_task(takes, SETTINGS, store)
-    training = recall_training(takes, SETTINGS, store)
-    write_model(folder / "model", takes, SETTINGS, training, learned.centres)
+    learned = learn(takes, SETTINGS, store)
+    write_model(folder / "model", learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
     return folder, takes, learned
 
 
@@ -55,7 +58,8 @@ def test_a_model_gives_its_own_recordings_the_embedding_and_steps_of_the_trainin
     model = read_model(folder / "model")
     assert repr(model) == "TaskModel(hands (5), gaze (2); 3 kinds of steps)"
     again = embed_with_model(model, takes)
-    for one, other, clustering in zip(again, learned.embeddings, learned.clusterings, strict=True):
+    known = learned.grouped.clusterings
+    for one, other, clustering in zip(again, learned.embeddings, known, strict=True):
         np.testing.assert_array_equal(one.features, other.features)
         found = assign_to_centres(one, model.centres)
         np.testing.assert_array_equal(found.labels, clustering.labels)
@@ -65,8 +69,8 @@ def test_a_new_take_gets_the_same_step_identities(task, tmp_path):
     folder, _, learned = task
     new = take(tmp_path, "new", seed=7)
     model = read_model(folder)  # the folder above the model's works too
-    found = learn_task([new], SETTINGS, Store(tmp_path / "unused"), model=model)
-    same = found.clusterings[0].labels == learned.clusterings[0].labels
+    found = learn([new], SETTINGS, Store(tmp_path / "unused"), model=model)
+    same = found.grouped.clusterings[0].labels == learned.grouped.clusterings[0].labels
     assert same.mean() > 0.9
     assert not (tmp_path / "unused").exists()
 
@@ -105,24 +109,30 @@ def test_features_made_otherwise_are_refused(task, tmp_path):
         track_settings = {"hands": {"rate": 4.0}, "gaze": {"from": "file"}}  # noqa: RUF012
 
     with pytest.raises(
-        ModelError, match=r"hands features were made otherwise .*rate: unknown then"
+        ModelError, match=r"hands features were made in another way .*rate: unknown then"
     ):
         check_fits(model, Watched())
-    with pytest.raises(ModelError, match=r"gaze features were made otherwise .*None then, 4.0 now"):
+    with pytest.raises(
+        ModelError, match=r"gaze features were made in another way .*None then, 4.0 now"
+    ):
         check_extractors(model, {"gaze": {"rate": 4.0}})
+
+
+def from_model(model, overrides):
+    return resolve_model_settings(model, overrides, for_videos=False)
 
 
 def test_only_what_comes_after_the_embedding_can_still_be_set(task):
     folder, _, _ = task
     model = read_model(folder / "model")
-    assert settings_for(model, {"key_steps.top": 2}).key_steps.top == 2
-    assert settings_for(model, {"key_steps.n_clusters": "3"}).key_steps.n_clusters == 3
+    assert from_model(model, {"key_steps.top": 2}).key_steps.top == 2
+    assert from_model(model, {"key_steps.n_clusters": "3"}).key_steps.n_clusters == 3
     with pytest.raises(ValueError, match="knows 3 kinds of steps, not 5"):
-        settings_for(model, {"key_steps.n_clusters": 5})
+        from_model(model, {"key_steps.n_clusters": 5})
     with pytest.raises(ValueError, match=r"train.epochs cannot be changed with a trained model"):
-        settings_for(model, {"train.epochs": 5})
+        from_model(model, {"train.epochs": 5})
     with pytest.raises(ValueError, match=r"unknown setting 'key_steps.tap'"):
-        settings_for(model, {"key_steps.tap": 5})
+        from_model(model, {"key_steps.tap": 5})
 
 
 def test_metrics_tell_every_epoch(task):
@@ -191,11 +201,10 @@ def test_weights_that_do_not_fit_the_settings_are_refused(task):
 
 
 def test_a_model_that_cannot_be_written_is_an_output_error(task, tmp_path):
-    folder, takes, learned = task
-    training = recall_training(takes, SETTINGS, Store(folder / "cache"))
+    _, takes, learned = task
     (tmp_path / "model").write_text("in the way")
     with pytest.raises(OutputError, match="in the way"):
-        write_model(tmp_path / "model", takes, SETTINGS, training, learned.centres)
+        write_model(tmp_path / "model", learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
 
 
 def test_the_order_of_cues_decides_which_is_the_main_one(task):
@@ -204,6 +213,6 @@ def test_the_order_of_cues_decides_which_is_the_main_one(task):
     main = SETTINGS.model_copy(update={"embed": SETTINGS.embed.model_copy(update={"cues": "main"})})
     store = Store(folder / "cache")
     straight = [read_features(folder / f"take{n}.npz", cues=["hands", "gaze"]) for n in range(2)]
-    one = learn_task(straight, main, store).embeddings[0].features
-    other = learn_task(swapped, main, store).embeddings[0].features
+    one = learn(straight, main, store).embeddings[0].features
+    other = learn(swapped, main, store).embeddings[0].features
     assert not np.allclose(one, other)

@@ -6,12 +6,17 @@ import torch
 
 from stepreel.config import EncoderSettings, load_settings
 from stepreel.features.standardise import MovingAverage
-from stepreel.learn.embeddings import learning_notes
+from stepreel.learn.embeddings import training_notes
 from stepreel.learn.encoder import Encoder, encoder_inputs_, positional_encoding
 from stepreel.learn.gradients import GradientPool, batch_loss, gradient_pool
 from stepreel.learn.inference import embed_recording
+from stepreel.learn.sampling import count_chunks, plan_sampling
 from stepreel.learn.training import build_encoder, train_encoder
-from stepreel.learn.training_data import prepare_lesson, prepare_lessons
+from stepreel.learn.training_data import (
+    TrainingData,
+    prepare_training_data,
+    recording_tensors,
+)
 from stepreel.learn.windows import near_window
 from stepreel.system.store import Store
 from stepreel.types import FeatureTrack
@@ -47,16 +52,23 @@ def settings(**overrides):
     )
 
 
+def train(recordings, settings, **options):
+    if not isinstance(recordings, TrainingData):
+        lengths = [len(recording) for recording in recordings]
+        recordings = TrainingData(list(recordings), count_chunks(lengths, settings.train))
+    return train_encoder(recordings, settings, **options)
+
+
 @pytest.mark.parametrize("widths", [(9,), (9, 4), (9, 4, 1)])
 def test_the_loss_falls_with_any_number_of_cues(widths):
-    lessons = [prepare_lesson(tracks(widths=widths), settings())]
-    losses = train_encoder(lessons, settings()).losses
+    recordings = [recording_tensors(tracks(widths=widths), settings())]
+    losses = train(recordings, settings()).losses
     assert losses[-1] < 0.9 * losses[0]
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
-    lessons = [prepare_lesson(tracks(), settings())]
-    a, b, c = (train_encoder(lessons, settings(train__seed=s)) for s in (1, 1, 2))
+    recordings = [recording_tensors(tracks(), settings())]
+    a, b, c = (train(recordings, settings(train__seed=s)) for s in (1, 1, 2))
     assert a.losses == b.losses
     assert a.losses != c.losses
 
@@ -68,8 +80,8 @@ def test_the_number_of_threads_changes_no_bit_of_the_weights():
     try:
         for n_threads in (1, 2, 3):
             torch.set_num_threads(n_threads)
-            lessons = prepare_lessons([tracks(200), tracks(90, seed=1)], chosen)
-            encoders.append(train_encoder(lessons, chosen).encoder)
+            recordings = prepare_training_data([tracks(200), tracks(90, seed=1)], chosen)
+            encoders.append(train(recordings, chosen).encoder)
             assert torch.get_num_threads() == n_threads
     finally:
         torch.set_num_threads(before)
@@ -80,14 +92,14 @@ def test_the_number_of_threads_changes_no_bit_of_the_weights():
 
 def test_a_batch_taken_row_by_row_has_the_gradient_of_the_whole():
     chosen = settings()
-    lessons = [prepare_lesson(tracks(seed=n), chosen) for n in range(3)]
-    lessons[1].valid["motion"][5:20] = False
+    recordings = [recording_tensors(tracks(seed=n), chosen) for n in range(3)]
+    recordings[1].valid["motion"][5:20] = False
     picks = [torch.arange(24)] * 3
     encoder = build_encoder({"appearance": 9, "motion": 4}, chosen)
-    whole = GradientPool(None).fill_gradients(encoder, lessons, picks, chosen)
+    whole = GradientPool(None).fill_gradients(encoder, recordings, picks, chosen)
     expected = [weight.grad for weight in encoder.parameters()]
     with gradient_pool(torch.device("cpu"), 3) as pool:
-        by_rows = pool.fill_gradients(encoder, lessons, picks, chosen)
+        by_rows = pool.fill_gradients(encoder, recordings, picks, chosen)
     assert by_rows == pytest.approx(whole, rel=1e-5)
     for weight, gradient in zip(encoder.parameters(), expected, strict=True):
         assert (weight.grad - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7
@@ -95,7 +107,7 @@ def test_a_batch_taken_row_by_row_has_the_gradient_of_the_whole():
 
 def test_a_cue_that_counts_for_nothing_stays_as_it_is():
     chosen = settings(loss__cue_weights=[[1.0, 0.0], [0.0, 0.0]], train__epochs=2)
-    trained = train_encoder([prepare_lesson(tracks(), chosen)], chosen).encoder
+    trained = train([recording_tensors(tracks(), chosen)], chosen).encoder
     fresh = build_encoder({"appearance": 9, "motion": 4}, chosen)
     for a, b in zip(
         trained.of("motion").parameters(), fresh.of("motion").parameters(), strict=True
@@ -107,13 +119,13 @@ def test_training_leaves_the_global_random_state_alone():
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
-    train_encoder([prepare_lesson(tracks(), settings())], settings(train__epochs=1))
+    train([recording_tensors(tracks(), settings())], settings(train__epochs=1))
     assert torch.equal(torch.rand(2), expected)
 
 
 def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path):
-    lessons = [prepare_lesson(tracks(), settings())]
-    whole = train_encoder(lessons, settings())
+    recordings = [recording_tensors(tracks(), settings())]
+    whole = train(recordings, settings())
     entry = Store(tmp_path).model_entry({"test": 1})
 
     def stop_after_five(what, done, total):
@@ -121,16 +133,16 @@ def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_encoder(lessons, settings(), entry=entry, progress=stop_after_five)
+        train(recordings, settings(), entry=entry, progress=stop_after_five)
     seen = []
-    resumed = train_encoder(
-        lessons, settings(), entry=entry, progress=lambda what, done, total: seen.append(done)
+    resumed = train(
+        recordings, settings(), entry=entry, progress=lambda what, done, total: seen.append(done)
     )
     assert seen[0] == 6
     assert resumed.losses == whole.losses
     for a, b in zip(whole.encoder.parameters(), resumed.encoder.parameters(), strict=True):
         assert torch.equal(a, b)
-    again = train_encoder(lessons, settings(), entry=entry)
+    again = train(recordings, settings(), entry=entry)
     assert again.losses == whole.losses
 
 
@@ -141,26 +153,26 @@ def test_a_settled_loss_ends_the_training_early():
         )
     }
     chosen = settings(train__stop_when_settled=True, train__epochs=200)
-    assert len(train_encoder([prepare_lesson(flat, chosen)], chosen).losses) < 200
+    assert len(train([recording_tensors(flat, chosen)], chosen).losses) < 200
 
 
 def test_a_single_moment_has_little_to_learn_and_settles_soon():
     chosen = settings(train__stop_when_settled=True, train__epochs=200)
-    assert len(train_encoder([prepare_lesson(tracks(1), chosen)], chosen).losses) < 100
+    assert len(train([recording_tensors(tracks(1), chosen)], chosen).losses) < 100
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_recordings_of_very_few_moments_train_and_embed(n):
-    lesson = prepare_lesson(tracks(n), settings())
-    encoder = train_encoder([lesson], settings(train__epochs=2)).encoder
-    track = embed_recording(encoder, lesson, ["appearance", "motion"], recording="r")
+    recording = recording_tensors(tracks(n), settings())
+    encoder = train([recording], settings(train__epochs=2)).encoder
+    track = embed_recording(encoder, recording, ["appearance", "motion"], name="r")
     assert track.features.shape == (n, 256)
     assert np.isfinite(track.features).all()
 
 
 def test_recordings_of_mixed_lengths_train_together():
-    lessons = [prepare_lesson(tracks(n, seed=n), settings()) for n in (5, 40, 17)]
-    assert np.isfinite(train_encoder(lessons, settings(train__epochs=3)).losses).all()
+    recordings = [recording_tensors(tracks(n, seed=n), settings()) for n in (5, 40, 17)]
+    assert np.isfinite(train(recordings, settings(train__epochs=3)).losses).all()
 
 
 @pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
@@ -169,9 +181,9 @@ def test_an_embedding_is_unit_length_and_describes_its_own_moment(kind):
     marked = tracks()
     marked["appearance"].features[20] += 0.2
     chosen = settings(train__standardise="none", train__average_seconds=0, encoder__kind=kind)
-    lesson, other = prepare_lesson(plain, chosen), prepare_lesson(marked, chosen)
-    encoder = train_encoder([lesson], chosen).encoder
-    a, b = (embed_recording(encoder, x, ["appearance"], recording="r") for x in (lesson, other))
+    recording, other = recording_tensors(plain, chosen), recording_tensors(marked, chosen)
+    encoder = train([recording], chosen).encoder
+    a, b = (embed_recording(encoder, x, ["appearance"], name="r") for x in (recording, other))
     np.testing.assert_allclose(np.linalg.norm(a.features, axis=1), 1, rtol=1e-5)
     moved = np.linalg.norm(a.features - b.features, axis=1)
     assert moved.argmax() == 20
@@ -184,8 +196,8 @@ def test_invalid_moments_do_not_change_the_loss():
     dirty["motion"].features[5:9] = np.nan
     values = []
     for one in (clean, dirty):
-        lesson = prepare_lesson(one, settings())
-        values.append(train_encoder([lesson], settings(train__epochs=3)).losses)
+        recording = recording_tensors(one, settings())
+        values.append(train([recording], settings(train__epochs=3)).losses)
     assert values[0] == values[1]
 
 
@@ -216,9 +228,9 @@ def test_an_encoder_of_the_papers_size_has_the_expected_parameters():
 def test_batch_loss_is_what_the_training_minimises():
     from stepreel.learn.training_data import gather
 
-    lesson = prepare_lesson(tracks(), settings())
-    encoder = train_encoder([lesson], settings(train__epochs=1)).encoder
-    batch = gather([lesson], [torch.arange(24)])
+    recording = recording_tensors(tracks(), settings())
+    encoder = train([recording], settings(train__epochs=1)).encoder
+    batch = gather([recording], [torch.arange(24)])
     assert 0 < batch_loss(encoder, batch, settings()).item() < 8
 
 
@@ -226,10 +238,10 @@ def test_batch_loss_is_what_the_training_minimises():
 @pytest.mark.parametrize("positions", ["raw", "none", "after-mlp"])
 def test_every_encoder_learns_and_embeds(kind, positions):
     chosen = settings(encoder__kind=kind, encoder__positions=positions, encoder__width=16)
-    lesson = prepare_lesson(tracks(), chosen)
-    trained = train_encoder([lesson], chosen)
+    recording = recording_tensors(tracks(), chosen)
+    trained = train([recording], chosen)
     assert trained.losses[-1] < trained.losses[0]
-    track = embed_recording(trained.encoder, lesson, ["motion"], recording="r")
+    track = embed_recording(trained.encoder, recording, ["motion"], name="r")
     assert track.features.shape == (40, 16)
     assert np.isfinite(track.features).all()
 
@@ -252,22 +264,22 @@ def test_positions_after_a_layer_and_none_differ_from_raw(kind):
 @pytest.mark.parametrize("bootstrap", ["none", "sampled", "negatives", "union"])
 def test_every_window_variant_trains(bootstrap):
     chosen = settings(loss__bootstrap=bootstrap)
-    losses = train_encoder([prepare_lesson(tracks(), chosen)], chosen).losses
+    losses = train([recording_tensors(tracks(), chosen)], chosen).losses
     assert losses[-1] < losses[0]
 
 
 def test_recordings_can_be_aligned_while_training():
     chosen = settings(loss__alignment_weight=0.5, train__epochs=4)
-    lessons = prepare_lessons([tracks(seed=1), tracks(seed=1)], chosen)
-    plain = train_encoder(lessons, settings(train__epochs=4)).losses
-    aligned = train_encoder(lessons, chosen).losses
+    recordings = prepare_training_data([tracks(seed=1), tracks(seed=1)], chosen)
+    plain = train(recordings, settings(train__epochs=4)).losses
+    aligned = train(recordings, chosen).losses
     assert np.isfinite(aligned).all()
     assert aligned != plain
 
 
 def test_a_window_in_frames_and_a_share_of_the_mean_length():
     chosen = settings(loss__window_frames=4, train__chunks_of_mean_length=0.5)
-    short, long = prepare_lessons([tracks(20), tracks(60)], chosen)
+    short, long = prepare_training_data([tracks(20), tracks(60)], chosen).recordings
     assert short.window_seconds == pytest.approx(1.0, abs=1.1e-3)  # 4 frames at 4 a second
     assert long.window_seconds == pytest.approx(1.0, abs=1.1e-3)
 
@@ -276,8 +288,8 @@ def test_a_window_in_frames_holds_so_many_moments_at_any_rate():
     chosen = settings(loss__window_frames=4, train__n_chunks=1024)
     times = np.arange(1000) / 1000
     track = FeatureTrack("r", "imu", times, np.zeros((1000, 2), np.float32), np.ones(1000, bool))
-    lesson = prepare_lesson({"imu": track}, chosen)
-    near = near_window(lesson.times[None].float(), lesson.window_seconds)[0]
+    recording = recording_tensors({"imu": track}, chosen)
+    near = near_window(recording.times[None].float(), recording.window_seconds)[0]
     assert (near.sum(-1)[4:-4] == 9).all()
 
 
@@ -286,11 +298,12 @@ def test_a_recording_shorter_than_the_number_of_chunks_still_has_neighbours():
     for cue, track in sparse.items():
         sparse[cue] = FeatureTrack("r", cue, track.times * 80, track.features, track.valid)
     chosen = settings(train__n_chunks=1024)  # moments of the sparse one are 20 s apart, σ is 3 s
-    first, second = prepare_lessons([sparse, dense], chosen)
+    first, second = prepare_training_data([sparse, dense], chosen).recordings
     assert first.window_seconds == pytest.approx(40.0, abs=1.1e-3)
     assert second.window_seconds == pytest.approx(3.0, abs=1.1e-3)
-    notes = learning_notes([sparse["motion"].times, dense["motion"].times], chosen)
-    assert "up to 40.0 s apart were taken as alike, instead of 3 s" in notes[0][0]
+    plan = plan_sampling([sparse["motion"].times, dense["motion"].times], chosen)
+    notes = training_notes(plan)
+    assert "up to 40.0 s apart were treated as similar, instead of 3 s" in notes[0][0]
     assert notes[1] == []
 
 
@@ -307,14 +320,14 @@ def test_a_copy_at_twice_the_rate_embeds_the_same():
         )
         for cue, track in slow.items()
     }
-    a, b = prepare_lesson(slow, chosen), prepare_lesson(fast, chosen)
+    a, b = recording_tensors(slow, chosen), recording_tensors(fast, chosen)
     torch.testing.assert_close(a.inputs["motion"], b.inputs["motion"][::2])
     assert a.window_seconds == b.window_seconds
 
 
 def test_the_learning_rate_drops_where_asked():
     chosen = settings(train__drop_after_epochs=(6,))
-    lesson = prepare_lesson(tracks(), chosen)
-    dropped, plain = train_encoder([lesson], chosen), train_encoder([lesson], settings())
+    recording = recording_tensors(tracks(), chosen)
+    dropped, plain = train([recording], chosen), train([recording], settings())
     assert dropped.losses[:7] == plain.losses[:7]
     assert dropped.losses[7:] != plain.losses[7:]

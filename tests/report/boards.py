@@ -62,6 +62,7 @@ def make_board(
     return Storyboard(
         title=title,
         recording=RecordingReference(
+            kind="video",
             name=file.rsplit("/", 1)[-1],
             file=file,
             fingerprint="sha256:00ff",

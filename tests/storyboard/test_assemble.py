@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 from videos import gray, steady, write_video
 
 from stepreel.config import Settings
+from stepreel.features.extraction import VideoRecording
 from stepreel.steps.key_steps import find_steps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.types import Clustering, FeatureTrack
@@ -22,15 +21,17 @@ def board_of(tmp_path, labels, aside):
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
     found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
-    extraction = SimpleNamespace(
-        recording=probe(write_video(tmp_path / "v.mp4", steady(30), lambda i: gray(i))),
-        times=clustering.times,
+    track = FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))
+    recording = VideoRecording(
+        video=probe(write_video(tmp_path / "v.mp4", steady(30), lambda i: gray(i))),
+        tracks={"a": track},
+        previews=None,
         moment_seconds=0.25,
         duration_seconds=len(labels) / 4,
         notes=(),
-        tracks={"a": FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))},
+        track_settings={},
     )
-    return assemble_storyboard(extraction, clustering, found, settings)
+    return assemble_storyboard(recording, clustering, found, settings)
 
 
 def test_a_long_pause_is_background_and_a_short_one_left_out(tmp_path):

@@ -1,22 +1,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stepreel.errors import OutputError
-from stepreel.storyboard.folders import check_writable, name_folders, safe_name
+from stepreel.storyboard.folders import name_folders
+from stepreel.system.files import check_writable
+from stepreel.system.names import safe_name
+
+
+def folders(output, *files):
+    recordings = {n: SimpleNamespace(path=Path(file)) for n, file in enumerate(files)}
+    return [folder.name for folder in name_folders(recordings, output).values()]
 
 
 def test_names_that_collide_get_a_number(tmp_path):
-    paths = [Path("a/take.mp4"), Path("b/take.mp4"), Path("b/TAKE.mov")]
-    names = [folder.name for folder in name_folders(paths, tmp_path).values()]
-    assert names == ["take", "take-2", "TAKE-3"]
+    assert folders(tmp_path, "a/take.mp4", "b/take.mp4", "b/TAKE.mov") == [
+        "take",
+        "take-2",
+        "TAKE-3",
+    ]
 
 
 def test_a_folder_that_is_a_file_is_left_alone(tmp_path):
     (tmp_path / "take").write_text("mine")
-    assert name_folders([Path("take.mp4")], tmp_path)[Path("take.mp4")].name == "take-2"
+    assert folders(tmp_path, "take.mp4") == ["take-2"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stepreel.errors import StoreError
-from stepreel.system.store import Store, read_facts, read_rows, write_facts
+from stepreel.system.store import Store, read_facts, read_slice, write_facts
 from stepreel.types import FeatureTrack
 
 
@@ -44,7 +44,7 @@ def test_shards_are_joined_end_to_end(tmp_path):
     for name, expected in arrays(0, 7).items():
         np.testing.assert_array_equal(joined[name], expected)
     assert entry.rows_in_shard(0) is None
-    np.testing.assert_array_equal(read_rows(entry.path, "features", 2, 4), joined["features"][2:4])
+    np.testing.assert_array_equal(read_slice(entry.path, "features", 2, 4), joined["features"][2:4])
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty"])

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepreel.cli.options import Cache, Quiet, resolve_settings
-from stepreel.cli.run import clock, find, summary
-from stepreel.cli.terminal import NOTHING_DONE, clear_errors, progress_bar, say, warn
+from stepreel.cli.options import Cache, Quiet
+from stepreel.cli.run import find, summary
+from stepreel.cli.terminal import clear_errors, progress_bar, refuse, say
 
 if TYPE_CHECKING:
     from stepreel.evaluation.datasets.sample import Sample
@@ -30,19 +30,24 @@ def demo(
     The true steps are used for the comparison only: finding never sees them.
     """
     with clear_errors():
-        from stepreel.storyboard.folders import check_writable
+        from stepreel.system.files import check_writable
 
         check_writable(output)
         sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
-        settings = resolve_settings("quick", {"train.seed": seed})
-        result = find([sample.video], output, settings, cache=cache, quiet=quiet)
-        for reason in result.failures.values():
-            warn(f"stepreel: {reason}")
-            raise typer.Exit(NOTHING_DONE)
-        board = result.boards[sample.video]
+        found = find(
+            [sample.video],
+            output,
+            preset="quick",
+            overrides={"train.seed": seed},
+            cache=cache,
+            quiet=quiet,
+        )
+        for reason in found.failures.values():
+            raise refuse(reason)
+        board = found.written.boards[0]
         say(f"{sample.video}: {summary(board)}")
         _compare(sample, board)
-        say(f"storyboard: {result.folders[sample.video] / 'storyboard.html'}")
+        say(f"storyboard: {found.written.folders[0] / 'storyboard.html'}")
 
 
 def _make_sample(folder: Path, seed: int, *, quiet: bool) -> Sample:
@@ -67,14 +72,17 @@ def _compare(sample: Sample, board: Storyboard) -> None:
     from stepreel.evaluation.methods.baselines import equal_split
     from stepreel.evaluation.metrics.localization import labels_of_storyboard, score_strict
     from stepreel.evaluation.truth.annotation import labels_of_spans
-    from stepreel.report.palette import letter
+    from stepreel.report.wording import clock_with_tenths
+    from stepreel.storyboard.letters import letter
 
     true_steps = read_truth(sample.truth)
     say("\n   found                     true")
-    found = [
-        (s.start, f"{clock(s.start)} - {clock(s.end)}  {letter(s.cluster)}") for s in board.steps
-    ]
-    true = [(t.start, f"{clock(t.start)} - {clock(t.end)}  {t.step} {t.name}") for t in true_steps]
+
+    def extent(start: float, end: float) -> str:
+        return f"{clock_with_tenths(start)} - {clock_with_tenths(end)}"
+
+    found = [(s.start, f"{extent(s.start, s.end)}  {letter(s.cluster)}") for s in board.steps]
+    true = [(t.start, f"{extent(t.start, t.end)}  {t.step} {t.name}") for t in true_steps]
     for row in sorted([(a, 0, text) for a, text in found] + [(a, 1, text) for a, text in true]):
         say(f"   {'' if row[1] else row[2]:<24}  {row[2] if row[1] else ''}".rstrip())
 

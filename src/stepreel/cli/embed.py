@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,25 +15,25 @@ from stepreel.cli.options import (
     Fps,
     Quiet,
     Times,
-    checked_device,
+    feature_reading,
+    named_once,
     open_store,
-    settings_of_model,
 )
-from stepreel.cli.sources import read_feature_files, sort_sources, watch_videos
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
     clear_errors,
     counted,
     progress_bar,
-    refuse,
     say,
+    warn,
 )
+from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stepreel.types import FeatureTrack, Floats, TrackedRecording
+    from stepreel.types import FeatureTrack, Floats, Recording
 
 
 def embed(
@@ -66,54 +65,46 @@ def embed(
     with clear_errors():
         from stepreel.config import pick_cues
         from stepreel.learn.model import read_model
-        from stepreel.storyboard.folders import check_writable
+        from stepreel.pipeline import open_task
 
-        where, trained = checked_device(device), read_model(model)
+        where, trained = usable_device(device), read_model(model)
         known = list(trained.card.cues)
-        try:
-            asked = _cue_names(embed_cues, known) if embed_cues else None
-        except ValueError as problem:
-            raise refuse(str(problem)) from None
-        sources = sort_sources(recordings)
-        if not sources.are_features:
-            settings = settings_of_model(trained, None, {})
-            if fps or times:
-                raise refuse("--fps and --times are about feature files; these are videos")
-        check_writable(output)
-        found: Mapping[Path, TrackedRecording]
+        chosen = _cue_names(embed_cues, known) if embed_cues else None
+        sources = named_once(recordings)
         with progress_bar(quiet=quiet) as progress:
-            if sources.are_features:
-                found = read_feature_files(
-                    sources.paths, cues=known, fps=fps, times=times, model=trained
-                )
-            else:
-                found = watch_videos(
-                    sources.paths, settings, open_store(cache), model=trained, progress=progress
-                )
-            if not found:
+            task = open_task(
+                sources,
+                open_store(cache),
+                model=trained,
+                reading=feature_reading(None, fps, times, sources),
+                output=output,
+                progress=progress,
+            )
+            for reason in task.failures.values():
+                warn(f"stepreel: {reason}")
+            if not task.recordings:
                 raise typer.Exit(NOTHING_DONE)
 
             from stepreel.learn.inference import embed_with_model
-            from stepreel.storyboard.folders import name_files
+            from stepreel.system.names import name_files
 
             usual = pick_cues(trained.settings.embed.cues, known, setting="embed.cues")
-            centres = trained.centres if asked in (None, usual) else None
+            centres = trained.centres if chosen in (None, usual) else None
             if centres is None:
                 say("note: no clusters are written; the model knows them for " + ", ".join(usual))
-            files = name_files(list(found), output, ".embedding.npz")
-            for number, (path, recording) in enumerate(found.items()):
-                (track,) = embed_with_model(trained, [recording], cues=asked, device=where)
+            files = name_files([sources[p] for p in task.recordings], output, ".embedding.npz")
+            for number, (position, recording) in enumerate(task.recordings.items()):
+                path = sources[position]
+                (track,) = embed_with_model(trained, [recording], cues=chosen, device=where)
                 _write(files[path], track, recording, centres)
-                progress("embedding", number + 1, len(found))
+                progress("embedding", number + 1, len(task.recordings))
                 size = f"{counted(len(track), 'moment')} x {track.width}"
                 say(f"{path.name}: {size}, {files[path]}")
-        if len(found) < len(sources.paths):
+        if task.failures:
             raise typer.Exit(SOME_FAILED)
 
 
-def _write(
-    path: Path, track: FeatureTrack, recording: TrackedRecording, centres: Floats | None
-) -> None:
+def _write(path: Path, track: FeatureTrack, recording: Recording, centres: Floats | None) -> None:
     """Write an embedding on the recording's own clock, and the cluster of every moment."""
     import numpy as np
 

@@ -13,7 +13,6 @@ from stepreel.cli.options import (
     Cache,
     DeviceName,
     Quiet,
-    checked_device,
     named_overrides,
     open_store,
 )
@@ -27,6 +26,7 @@ from stepreel.cli.terminal import (
     say,
     warn,
 )
+from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
     from stepreel.evaluation.datasets.base import DatasetFormat, LabelledTask, Request
@@ -109,9 +109,9 @@ def evaluate(
     """
     with clear_errors(), problems_of_data(lenient=lenient) as problems:
         from stepreel.evaluation.datasets.base import Request
-        from stepreel.storyboard.folders import check_writable
+        from stepreel.system.files import check_writable
 
-        where = checked_device(device)
+        where = usable_device(device)
         plan = _plan(methods, baselines_only, clusters, seeds, preset, rate)
         plan = _with_overrides(plan, assignments or [], window_seconds)
         extras = _extras(task_metrics or [], sweep_clusters, sweep_cues, sweep_recordings)
@@ -128,9 +128,9 @@ def evaluate(
         }
         with progress_bar(quiet=quiet) as progress:
             from stepreel.evaluation.methods.catalog import Workplace
-            from stepreel.evaluation.run import run_benchmark, write_benchmark
+            from stepreel.evaluation.run import run_evaluation, write_evaluation
 
-            results, outcomes = run_benchmark(
+            results, outcomes = run_evaluation(
                 described,
                 tasks,
                 plan,
@@ -139,7 +139,7 @@ def evaluate(
                 labels_rate=kind.labels_rate,
                 extras=extras,
             )
-            write_benchmark(output, results, outcomes)
+            write_evaluation(output, results, outcomes)
         _report(results, plan, output, problems)
 
 
@@ -247,16 +247,15 @@ def _kind(name: str) -> DatasetFormat:
 
 def _read(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
     """Read the dataset; if it is not there, say where to get it and how it must lie."""
-    from stepreel.errors import DatasetError
-    from stepreel.evaluation.datasets.base import NotThereError
+    from stepreel.errors import DatasetError, DatasetMissingError
 
     try:
         if request.root.is_file():
-            raise NotThereError(f"{request.root}: is a file; expected the dataset's folder")
+            raise DatasetMissingError(f"{request.root}: is a file; expected the dataset's folder")
         if not request.root.is_dir():
-            raise NotThereError(f"{request.root}: there is no such folder")
+            raise DatasetMissingError(f"{request.root}: there is no such folder")
         tasks = kind.read(request)
-    except NotThereError as problem:
+    except DatasetMissingError as problem:
         raise refuse(
             f"{problem}\n{kind.title}: get it from {kind.source}\nexpected layout:\n{kind.layout}"
         ) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +12,7 @@ import typer
 from stepreel.cli.terminal import refuse
 
 if TYPE_CHECKING:
-    from stepreel.config import Settings
-    from stepreel.learn.model import TaskModel
-    from stepreel.system.machine import Device
+    from stepreel.features.sources import FeatureReading
     from stepreel.system.store import Store
 
 Cache = Annotated[
@@ -37,6 +35,12 @@ EmbedCues = Annotated[
 ]
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 Fps = Annotated[float | None, typer.Option(min=1e-6, help="Moments per second of feature files.")]
+FeatureCues = Annotated[
+    str | None,
+    typer.Option(
+        "--cues", metavar="CUE,CUE", help="Arrays of feature files to use; main one first."
+    ),
+]
 Times = Annotated[
     Path | None,
     typer.Option(help="Times in seconds: a file, or a folder of files named like the recordings."),
@@ -58,69 +62,16 @@ def named_overrides(
     options = {name: value for name, value in named.items() if value is not None}
     if embed_cues is not None:
         assignments = [*assignments, f"embed.cues={embed_cues}"]
-    try:
-        return {**parse_assignments(assignments), **options}
-    except ValueError as problem:
-        raise refuse(str(problem)) from None
+    return {**parse_assignments(assignments), **options}
 
 
-def resolve_settings(
-    preset: str | None, overrides: Mapping[str, object], cues: Sequence[str] | None = None
-) -> Settings:
-    """Put overrides on top of the preset, or explain what is wrong with them.
+def split_names(text: str | None) -> list[str]:
+    """Split comma-separated names.
 
-    `cues` are those of feature files; without them the settings name cues of videos.
+    >>> split_names("hands, gaze"), split_names(None)
+    (['hands', 'gaze'], [])
     """
-    from stepreel.config import DEFAULT_PRESET, check_cue_choices, load_settings
-    from stepreel.cues import check_cue_names
-
-    try:
-        if cues is not None:
-            if "extract.cues" in overrides:
-                raise ValueError("extract.cues names cues of videos; --cues names those of files")
-            overrides = {**overrides, "extract.cues": list(cues)}
-        settings = load_settings(preset or DEFAULT_PRESET, overrides)
-        if cues is None:
-            check_cue_names(settings.extract.cues)
-        check_cue_choices(settings, settings.extract.cues)
-    except ValueError as problem:
-        raise refuse(str(problem)) from None
-    return settings
-
-
-def settings_of_model(
-    trained: TaskModel, preset: str | None, overrides: Mapping[str, object]
-) -> Settings:
-    """Return what a model fixes for videos, or explain why it cannot be used so."""
-    from stepreel.cues import CUES
-    from stepreel.features.feature_files import FROM_FILE
-    from stepreel.learn.model import settings_for
-
-    cards = trained.card.cues
-    if not set(cards) <= set(CUES) or any(card.made_by == FROM_FILE for card in cards.values()):
-        raise refuse(
-            f"the model was trained on feature files with the cues {', '.join(cards)}, not on "
-            "videos; give such files to `stepreel embed`"
-        )
-    if preset is not None:
-        raise refuse("--preset cannot be changed with a trained model; leave it out")
-    try:
-        return settings_for(trained, overrides)
-    except ValueError as problem:
-        raise refuse(str(problem)) from None
-
-
-def checked_device(name: str) -> Device:
-    """Return a device that is there, or explain; torch is loaded only to look for a GPU."""
-    from stepreel.system.machine import check_device, pick_device
-
-    try:
-        device = check_device(name)
-        if device in ("cuda", "mps"):
-            pick_device(device)
-    except ValueError as problem:
-        raise refuse(str(problem)) from None
-    return device
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def open_store(cache: Path | None) -> Store:
@@ -129,6 +80,20 @@ def open_store(cache: Path | None) -> Store:
     from stepreel.system.store import Store
 
     return Store(cache if cache is not None else cache_folder())
+
+
+def feature_reading(
+    cues: str | None, fps: float | None, times: Path | None, sources: Sequence[Path]
+) -> FeatureReading:
+    """Return how to read feature files; refuse such options for videos."""
+    from stepreel.features.sources import FeatureReading, are_features
+
+    if (cues or fps or times) and not are_features(sources):
+        raise refuse(
+            "--cues, --fps and --times are about feature files, and these are videos; "
+            "--set extract.cues=… names cues of videos"
+        )
+    return FeatureReading(split_names(cues), fps, times)
 
 
 def named_once(paths: Sequence[Path]) -> list[Path]:

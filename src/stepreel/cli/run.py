@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,15 +15,16 @@ from stepreel.cli.options import (
     Clusters,
     DeviceName,
     EmbedCues,
+    FeatureCues,
+    Fps,
     Preset,
     Quiet,
     Seed,
-    checked_device,
+    Times,
+    feature_reading,
     named_once,
     named_overrides,
     open_store,
-    resolve_settings,
-    settings_of_model,
 )
 from stepreel.cli.terminal import (
     NOTHING_DONE,
@@ -32,11 +35,11 @@ from stepreel.cli.terminal import (
     say,
     warn,
 )
+from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
-    from stepreel.config import Settings
-    from stepreel.learn.model import TaskModel
-    from stepreel.pipeline import TaskResult
+    from stepreel.features.sources import FeatureReading
+    from stepreel.pipeline import WrittenTask
     from stepreel.storyboard.schema import Storyboard
     from stepreel.system.machine import Device
 
@@ -45,7 +48,8 @@ def run(
     recordings: Annotated[
         list[Path],
         typer.Argument(
-            help="Video files of one task. A name that begins with a dash goes after `--`.",
+            help="Recordings of one task: videos, or feature files (.npy, .npz, .h5, "
+            ".safetensors). A name that begins with a dash goes after `--`.",
             readable=False,  # one unreadable file must not stop the others
         ),
     ],
@@ -61,6 +65,9 @@ def run(
         int | None,
         typer.Option(help="Show so many steps, the clearest (all of 1 s or more, at most 20)."),
     ] = None,
+    cues: FeatureCues = None,
+    fps: Fps = None,
+    times: Times = None,
     preset: Preset = None,
     assignments: Assignments = None,
     embed_cues: EmbedCues = None,
@@ -80,91 +87,98 @@ def run(
         overrides = named_overrides(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
-        trained = None
-        if model is None:
-            settings = resolve_settings(preset, overrides)
-        else:
-            from stepreel.learn.model import read_model
-
-            trained = read_model(model)
-            settings = settings_of_model(trained, preset, overrides)
-        result = find(
-            recordings,
+        sources = named_once(recordings)
+        found = find(
+            sources,
             output,
-            settings,
-            model=trained,
-            device=checked_device(device),
+            preset=preset,
+            overrides=overrides,
+            model=model,
+            reading=feature_reading(cues, fps, times, sources),
+            device=usable_device(device),
             cache=cache,
             quiet=quiet,
         )
-        report_result(result)
-        if not result.boards:
+        report_found(found, sources)
+        if not found.written.boards:
             raise typer.Exit(NOTHING_DONE)
-        if result.failures or result.unsaved:
+        if found.failures or found.written.unsaved:
             raise typer.Exit(SOME_FAILED)
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a run wrote, and why the rest of the sources gave nothing."""
+
+    written: WrittenTask
+    failures: dict[int, str]
+
+
 def find(
-    recordings: list[Path],
+    sources: Sequence[Path],
     output: Path,
-    settings: Settings,
     *,
-    model: TaskModel | None = None,
+    preset: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    model: Path | None = None,
+    reading: FeatureReading | None = None,
     device: Device = "auto",
     cache: Path | None,
     quiet: bool,
-) -> TaskResult:
-    """Run the pipeline with a progress bar."""
-    from stepreel.pipeline import run_task
-    from stepreel.storyboard.folders import check_writable
+) -> Found:
+    """Run the pipeline with a progress bar and write what it found."""
+    from stepreel.learn.model import read_model
+    from stepreel.pipeline import WrittenTask, open_task, run_task, write_task
 
-    check_writable(output)
-    paths = named_once(recordings)
+    trained = None if model is None else read_model(model)
     store = open_store(cache)
     with progress_bar(quiet=quiet) as progress:
-        return run_task(
-            paths, settings, store, output=output, model=model, device=device, progress=progress
+        task = open_task(
+            sources,
+            store,
+            preset=preset,
+            overrides=overrides,
+            model=trained,
+            reading=reading,
+            output=output,
+            progress=progress,
         )
+        if not task.recordings:
+            return Found(WrittenTask(), dict(task.failures))
+        result = run_task(task, store, model=trained, device=device, progress=progress)
+        written = write_task(result, output, names=[path.name for path in sources])
+    return Found(written, {**result.failures, **written.failures})
 
 
-def report_result(result: TaskResult) -> None:
+def report_found(found: Found, sources: Sequence[Path]) -> None:
     """Print every recording's steps and where its storyboard is, then what failed."""
-    from stepreel.report.palette import letter
+    from stepreel.report.wording import clock_with_tenths
+    from stepreel.storyboard.letters import letter
 
-    for path, board in result.boards.items():
-        say(f"{path.name}: {summary(board)}")
+    written = found.written
+    for position, board in written.boards.items():
+        say(f"{sources[position].name}: {summary(board)}")
         for step in board.steps:
             again = (
                 f"  again, {step.occurrence} of {step.occurrences}" if step.occurrence > 1 else ""
             )
-            extent = f"{clock(step.start)} - {clock(step.end)}"
+            extent = f"{clock_with_tenths(step.start)} - {clock_with_tenths(step.end)}"
             say(f"  {step.index:>3}  {extent}  kind {letter(step.cluster)}{again}")
         for note in board.notes:
             say(f"  note: {note}")
-        say(f"  storyboard: {result.folders[path] / 'storyboard.html'}")
-    for reason in [*result.failures.values(), *result.unsaved]:
+        say(f"  storyboard: {written.folders[position] / 'storyboard.html'}")
+    for reason in [*(found.failures[p] for p in sorted(found.failures)), *written.unsaved]:
         warn(f"stepreel: {reason}")
-    if len(result.boards) + len(result.failures) > 1:
-        if result.index is not None:
-            say(f"all recordings: {result.index}")
-        say(f"{len(result.boards)} done, {len(result.failures)} failed")
+    if len(written.boards) + len(found.failures) > 1:
+        if written.index is not None:
+            say(f"all recordings: {written.index}")
+        say(f"{len(written.boards)} done, {len(found.failures)} failed")
 
 
 def summary(board: Storyboard) -> str:
     """Say in a few words what was found."""
+    from stepreel.report.wording import clock_with_tenths
+
     kinds = len({step.cluster for step in board.steps})
-    seconds = clock(board.recording.duration_seconds)
+    seconds = clock_with_tenths(board.recording.duration_seconds)
     return f"{counted(len(board.steps), 'step')} of {counted(kinds, 'kind')} in {seconds}"
-
-
-def clock(seconds: float) -> str:
-    """Write a time as a person reads it.
-
-    >>> clock(75.25), clock(3675)
-    ('1:15.2', '1:01:15.0')
-    """
-    tenths = int(seconds * 10)
-    hours, rest = divmod(tenths, 36000)
-    minutes, rest = divmod(rest, 600)
-    tail = f"{rest // 10:02d}.{rest % 10}"
-    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"

@@ -56,13 +56,13 @@ def score(
     """
     with clear_errors(), problems_of_data(lenient=lenient) as problems:
         from stepreel.evaluation.metrics.localization import PROTOCOLS
-        from stepreel.evaluation.predictions import read_given
-        from stepreel.evaluation.score_predictions import judge
+        from stepreel.evaluation.predictions import read_predictions
+        from stepreel.evaluation.score_predictions import score_predictions
 
         if protocol != "all" and protocol not in PROTOCOLS:
             raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
-        found = read_given(prediction, problems, fps=fps)
-        results, outcome = judge(
+        found = read_predictions(prediction, problems, fps=fps)
+        results, outcome = score_predictions(
             truth,
             found,
             problems,
@@ -82,12 +82,12 @@ def _report(
     results: dict[str, Any], outcome: Outcome, protocols: Sequence[str], output: Path | None
 ) -> None:
     from stepreel.evaluation.report.text import text_table, verdict
-    from stepreel.evaluation.run import write_benchmark
-    from stepreel.storyboard.folders import check_writable
+    from stepreel.evaluation.run import write_evaluation
+    from stepreel.system.files import check_writable
 
     if output is not None:
         check_writable(output)
-        write_benchmark(output, results, [outcome])
+        write_evaluation(output, results, [outcome])
     shown = {name: results["protocols"][name] for name in protocols}
     n_seeds = len(results["settings"]["seeds"])
     say(text_table(shown, n_seeds))

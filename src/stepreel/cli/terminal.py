@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from stepreel.errors import StepreelError
+from stepreel.errors import SettingsError, StepreelError
 from stepreel.system.interrupts import interrupts_win
 from stepreel.types import Progress
 
@@ -77,7 +77,7 @@ def clear_errors() -> Iterator[None]:
             yield
     except KeyboardInterrupt:
         leave_interrupted("interrupted; what is done is kept, the same command goes on from there")
-    except StepreelError as problem:
+    except (SettingsError, StepreelError) as problem:
         raise refuse(str(problem)) from None
     except BrokenPipeError:
         raise  # nobody reads on, as in `| head`: the way out is the command line library's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,34 +14,34 @@ from stepreel.cli.options import (
     Clusters,
     DeviceName,
     EmbedCues,
+    FeatureCues,
     Fps,
     Preset,
     Quiet,
     Seed,
     Times,
-    checked_device,
+    feature_reading,
+    named_once,
     named_overrides,
     open_store,
-    resolve_settings,
 )
-from stepreel.cli.sources import read_feature_files, sort_sources, watch_videos
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
     clear_errors,
     counted,
     progress_bar,
-    refuse,
     say,
+    warn,
 )
+from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
-    from stepreel.config import Settings
-    from stepreel.learn.embeddings import Training
     from stepreel.learn.model import TaskModel
+    from stepreel.pipeline import Task
     from stepreel.system.machine import Device
     from stepreel.system.store import Store
-    from stepreel.types import Progress, TrackedRecording
+    from stepreel.types import Progress
 
 
 def train(
@@ -55,10 +55,7 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")] = Path(
         "model"
     ),
-    cues: Annotated[
-        str | None,
-        typer.Option(metavar="CUE,CUE", help="Arrays of feature files to use; main one first."),
-    ] = None,
+    cues: FeatureCues = None,
     fps: Fps = None,
     times: Times = None,
     clusters: Clusters = None,
@@ -78,68 +75,61 @@ def train(
     when the same command is given again.
     """
     with clear_errors():
-        where = checked_device(device)
+        from stepreel.pipeline import open_task
+
+        where = usable_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
-        sources, store = sort_sources(recordings), open_store(cache)
-        found: Mapping[Path, TrackedRecording]
+        sources, store = named_once(recordings), open_store(cache)
         with progress_bar(quiet=quiet) as progress:
-            if sources.are_features:
-                chosen = [cue.strip() for cue in (cues or "").split(",") if cue.strip()]
-                found = read_feature_files(sources.paths, cues=chosen, fps=fps, times=times)
-                names = [cue for one in list(found.values())[:1] for cue in one.tracks]
-                settings = resolve_settings(preset, overrides, names) if found else None
-            else:
-                if cues or fps or times:
-                    raise refuse(
-                        "--cues, --fps and --times are about feature files, and these are videos; "
-                        "--set extract.cues=… names cues of videos"
-                    )
-                settings = resolve_settings(preset, overrides)
-                found = watch_videos(sources.paths, settings, store, progress=progress)
-            if not found or settings is None:
+            task = open_task(
+                sources,
+                store,
+                preset=preset,
+                overrides=overrides,
+                reading=feature_reading(cues, fps, times, sources),
+                output=output,
+                progress=progress,
+            )
+            for reason in task.failures.values():
+                warn(f"stepreel: {reason}")
+            if not task.recordings:
                 raise typer.Exit(NOTHING_DONE)
-            _learn(list(found.values()), settings, store, output, where, progress)
-        if len(found) < len(sources.paths):
+            _learn(task, store, output, where, progress)
+        if task.failures:
             raise typer.Exit(SOME_FAILED)
 
 
-def _learn(
-    recordings: Sequence[TrackedRecording],
-    settings: Settings,
-    store: Store,
-    output: Path,
-    device: Device,
-    progress: Progress,
-) -> None:
-    from stepreel.learn.embeddings import learning_notes, recall_training
+def _learn(task: Task, store: Store, output: Path, device: Device, progress: Progress) -> None:
+    from stepreel.learn.embeddings import training_notes
     from stepreel.learn.model import metrics_text, write_model
-    from stepreel.steps.grouping import learn_task
-    from stepreel.storyboard.folders import check_writable
+    from stepreel.learn.sampling import plan_sampling
+    from stepreel.pipeline import learn_task
     from stepreel.system.files import explained, write_text
 
-    check_writable(output)
-    times = [next(iter(one.tracks.values())).times for one in recordings]
-    for one, notes in zip(recordings, learning_notes(times, settings), strict=True):
-        for note in notes:
-            say(f"{one.name}: note: {note}")
+    recordings = list(task.recordings.values())
+    plan = plan_sampling([recording.times for recording in recordings], task.settings)
+    for recording, notes in zip(recordings, training_notes(plan), strict=True):
+        for note in notes:  # before hours of training, not after
+            say(f"{recording.name}: note: {note}")
 
     def keep_metrics(losses: Sequence[float], seconds: Sequence[float]) -> None:
         with explained(output):
-            write_text(output / "metrics.jsonl", metrics_text(losses, seconds, settings))
+            write_text(output / "metrics.jsonl", metrics_text(losses, seconds, task.settings))
 
-    task = learn_task(
-        recordings, settings, store, device=device, progress=progress, on_checkpoint=keep_metrics
-    )
-    training = recall_training(recordings, settings, store)
-    model = write_model(output, recordings, settings, training, task.centres)
-    _report(model, training, output)
+    learned = learn_task(task, store, device=device, progress=progress, on_checkpoint=keep_metrics)
+    model = learned.model(task)
+    assert model is not None
+    write_model(output, model)
+    _report(model, output)
 
 
-def _report(model: TaskModel, training: Training, output: Path) -> None:
+def _report(model: TaskModel, output: Path) -> None:
     from stepreel.types import cues_and_widths
 
+    training = model.training
+    assert training is not None
     cues = cues_and_widths({cue: card.width for cue, card in model.card.cues.items()})
     losses = training.losses
     say(f"recordings: {len(model.card.recordings)}, cues: {cues}")

@@ -19,8 +19,8 @@ from stepreel.evaluation.truth.annotation import (
     place,
     split_number,
 )
-from stepreel.evaluation.truth.common_moments import Labelled, Moments, Spans
-from stepreel.evaluation.truth.formats import FORMATS, STORYBOARD, find_truth
+from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
+from stepreel.evaluation.truth.formats import FORMATS, STORYBOARD, find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
 from stepreel.features.array_files import read_arrays
 from stepreel.storyboard.schema import read_storyboard
@@ -30,10 +30,10 @@ LABEL_ARRAYS = ("cluster", "labels", "prediction")
 
 
 @dataclass(frozen=True)
-class Given:
+class LoadedPrediction:
     """What was predicted for one recording; `n_clusters` is K, where the file says so."""
 
-    labelled: Labelled
+    labelled: TimedLabels
     n_clusters: int | None = None
 
 
@@ -47,20 +47,22 @@ class _Clusters(StepList):
         return self.number(label) + 1
 
 
-def read_given(folder: Path, problems: Problems, *, fps: float | None = None) -> dict[str, Given]:
+def read_predictions(
+    folder: Path, problems: Problems, *, fps: float | None = None
+) -> dict[str, LoadedPrediction]:
     """Read all predictions below a folder, by the name of their recording."""
     if folder.is_file():
         raise DatasetError(
             f"{folder}: is a file; expected a folder of storyboards, or of files with labels"
         )
-    found: dict[str, Given] = {}
+    found: dict[str, LoadedPrediction] = {}
     texts: dict[str, Path] = {}
-    for stem, path in find_truth(folder, problems).items():
+    for stem, path in find_label_files(folder, problems).items():
         try:
             if path.suffix.lower() == ".json":
                 _enter(found, *_read_board(path), path, problems)
             elif path.suffix.lower() == ".npz":
-                given = Given(_read_npz(path))
+                given = LoadedPrediction(_read_npz(path))
                 _enter(found, stem.removesuffix(".embedding"), given, path, problems)
             else:
                 texts[stem] = path
@@ -77,7 +79,11 @@ def read_given(folder: Path, problems: Problems, *, fps: float | None = None) ->
 
 
 def _enter(
-    found: dict[str, Given], name: str, given: Given, path: Path, problems: Problems
+    found: dict[str, LoadedPrediction],
+    name: str,
+    given: LoadedPrediction,
+    path: Path,
+    problems: Problems,
 ) -> None:
     if name in found:
         problems.report(f"{path}: a second prediction for {name}; expected one per recording")
@@ -85,15 +91,17 @@ def _enter(
         found[name] = given
 
 
-def _read_board(path: Path) -> tuple[str, Given]:
+def _read_board(path: Path) -> tuple[str, LoadedPrediction]:
     board = read_storyboard(path)
     seconds = board.recording.duration_seconds
     asked = board.settings.get("key_steps", {}).get("n_clusters")
-    spans = Spans(partial(labels_of_storyboard, board), 0.0, seconds, seconds)
-    return Path(board.recording.name).stem, Given(spans, asked if isinstance(asked, int) else None)
+    spans = SpanLabels(partial(labels_of_storyboard, board), 0.0, seconds, seconds)
+    return Path(board.recording.name).stem, LoadedPrediction(
+        spans, asked if isinstance(asked, int) else None
+    )
 
 
-def _read_npz(path: Path) -> Moments:
+def _read_npz(path: Path) -> MomentLabels:
     try:
         arrays = read_arrays(path)
     except RecordingError as problem:
@@ -121,12 +129,12 @@ def _read_npz(path: Path) -> Moments:
             f"{place(path)}: `{named[0]}` holds {labels.min():g}; expected clusters from 0, or "
             f"{NO_STEP} for no step"
         )
-    return Moments(times, labels.astype(np.int64))
+    return MomentLabels(times, labels.astype(np.int64))
 
 
 def _read_texts(
     paths: Mapping[str, Path], fps: float | None, problems: Problems
-) -> dict[str, Given]:
+) -> dict[str, LoadedPrediction]:
     """Read text; steps without numbers are numbered by name over all files."""
     files = {}
     for name, path in paths.items():
@@ -136,7 +144,8 @@ def _read_texts(
             problems.report(str(problem))
     clusters = _Clusters(number=_numbering([x for file in files.values() for x in file.labels]))
     return {
-        name: Given(file.numbered(clusters, problems, shift=-1)) for name, file in files.items()
+        name: LoadedPrediction(file.numbered(clusters, problems, shift=-1))
+        for name, file in files.items()
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
-from stepreel.evaluation.methods.catalog import Workplace, moment_seconds
+from stepreel.evaluation.methods.catalog import Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.truth.annotation import (
     BACKGROUND,
@@ -20,8 +20,8 @@ from stepreel.evaluation.truth.annotation import (
 )
 from stepreel.evaluation.truth.common_moments import MOST_MOMENTS
 from stepreel.features.feature_files import FeatureRecording, check_alike
-from stepreel.pipeline import watch_recordings
-from stepreel.types import FeatureTrack, Labels, Seconds, TrackedRecording
+from stepreel.features.sources import extract_recordings
+from stepreel.types import FeatureTrack, Labels, Recording, Seconds, moment_seconds
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PreparedTask:
     splits: list[str]
     times: list[Seconds]
     truth: list[Labels]
-    recordings: list[TrackedRecording] | None
+    recordings: list[Recording] | None
     blind_because: str = ""
 
     @property
@@ -73,7 +73,7 @@ def prepare_task(
         if one not in known:
             problems.report(f"{one.name}: has labels, but neither a video nor features")
     found = [one for one in known if one.features]
-    tracked: list[tuple[LabelledRecording, TrackedRecording]] = []
+    tracked: list[tuple[LabelledRecording, Recording]] = []
     for one in found:
         tracked += [(one, read) for read in _read(one, problems, plan.rate)]
     if videos := [one for one in known if not one.features]:
@@ -96,9 +96,7 @@ def prepare_task(
     )
 
 
-def _are_one_length(
-    one: LabelledRecording, recording: TrackedRecording, problems: Problems
-) -> bool:
+def _are_one_length(one: LabelledRecording, recording: Recording, problems: Problems) -> bool:
     """Tell whether truth and what was read are of one length; report steps past the end, too."""
     times = next(iter(recording.tracks.values())).times
     moment = moment_seconds(times)
@@ -190,20 +188,24 @@ def _watch(
     plan: Plan,
     workplace: Workplace,
     problems: Problems,
-) -> list[tuple[LabelledRecording, TrackedRecording]]:
+) -> list[tuple[LabelledRecording, Recording]]:
     paths = {one.video: one for one in videos if one.video is not None}
-    found, failures = watch_recordings(
-        list(paths), plan.checked_settings("stepreel"), workplace.store, progress=workplace.progress
+    files = list(paths)
+    loaded = extract_recordings(
+        files,
+        plan.checked_settings("stepreel").extract,
+        workplace.store,
+        progress=workplace.progress,
     )
-    for reason in failures.values():
+    for reason in loaded.failures.values():
         problems.report(reason)
-    return [(paths[path], extraction) for path, extraction in found.items()]
+    return [(paths[files[position]], one) for position, one in loaded.recordings.items()]
 
 
 def _alike(
-    tracked: Sequence[tuple[LabelledRecording, TrackedRecording]], problems: Problems
-) -> list[tuple[LabelledRecording, TrackedRecording]]:
-    kept: list[tuple[LabelledRecording, TrackedRecording]] = []
+    tracked: Sequence[tuple[LabelledRecording, Recording]], problems: Problems
+) -> list[tuple[LabelledRecording, Recording]]:
+    kept: list[tuple[LabelledRecording, Recording]] = []
     for pair in tracked:
         try:
             check_alike(pair[1], kept[0][1] if kept else pair[1])

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from stepreel.evaluation.compare import Outcome
-from stepreel.evaluation.methods.catalog import LEARNED_METHODS, moment_seconds
+from stepreel.evaluation.methods.catalog import LEARNED_METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.scores import FIGURES, STEP_FIGURES, Scores
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.features.feature_files import FeatureRecording
-from stepreel.types import readable
+from stepreel.types import moment_seconds, readable
 from stepreel.version import __version__
 
 Json = dict[str, Any]

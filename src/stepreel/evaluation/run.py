@@ -21,13 +21,13 @@ from stepreel.evaluation.methods.catalog import LEARNED_METHODS, Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask, prepare_task
 from stepreel.evaluation.report.page import render_evaluation
-from stepreel.evaluation.report.pictures import draw
+from stepreel.evaluation.report.pictures import task_pictures
 from stepreel.evaluation.results import Json, build_results, to_text
 from stepreel.evaluation.sweeps import sweep_clusters, sweep_cues, sweep_recordings
 from stepreel.evaluation.task_metrics import NEEDS_TWO, measure
 from stepreel.evaluation.truth.annotation import Problems
-from stepreel.storyboard.folders import free_name
 from stepreel.system.files import explained, write_bytes, write_text
+from stepreel.system.names import free_name
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Extras:
     metrics: Sequence[str] = ()
 
 
-def run_benchmark(
+def run_evaluation(
     dataset: Mapping[str, object],
     tasks: Sequence[LabelledTask],
     plan: Plan,
@@ -139,12 +139,12 @@ def _check_extras(
                 )
 
 
-def write_benchmark(folder: Path, results: Json, outcomes: Sequence[Outcome]) -> None:
+def write_evaluation(folder: Path, results: Json, outcomes: Sequence[Outcome]) -> None:
     """Write results.json, report.html, and every prediction as predictions/<task>.npz.
 
     Predictions of tasks that only an earlier evaluation into the folder was of are removed.
     """
-    page = render_evaluation(results, [draw(outcome) for outcome in outcomes])
+    page = render_evaluation(results, [task_pictures(outcome) for outcome in outcomes])
     names = _file_names([outcome.prepared.task.name for outcome in outcomes])
     with explained(folder):
         stale = set(_file_names(_tasks_before(folder))) - set(names)

@@ -14,12 +14,17 @@ from stepreel.evaluation.compare import Outcome, compare, enter
 from stepreel.evaluation.datasets.base import LabelledTask
 from stepreel.evaluation.methods.catalog import METHODS, Prediction, Workplace
 from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.predictions import Given, as_clusters
+from stepreel.evaluation.predictions import LoadedPrediction, as_clusters
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import Json, build_results
 from stepreel.evaluation.truth.annotation import Problems, number_by_name
-from stepreel.evaluation.truth.common_moments import Labelled, Moments, Spans, moments_in_common
-from stepreel.evaluation.truth.formats import NUMBERED, find_truth
+from stepreel.evaluation.truth.common_moments import (
+    MomentLabels,
+    SpanLabels,
+    TimedLabels,
+    moments_in_common,
+)
+from stepreel.evaluation.truth.formats import NUMBERED, find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
 from stepreel.system.store import Store
 from stepreel.types import Labels, Seconds, readable
@@ -36,9 +41,9 @@ class _Compared:
     found: Labels
 
 
-def judge(
+def score_predictions(
     truth: Path,
-    found: Mapping[str, Given],
+    found: Mapping[str, LoadedPrediction],
     problems: Problems,
     *,
     fps: float | None = None,
@@ -88,14 +93,14 @@ def _fingerprint(labels: Sequence[Labels]) -> str:
 
 
 def read_truth(
-    folder: Path, found: Mapping[str, Given], problems: Problems, *, fps: float | None
-) -> tuple[dict[str, Labelled], dict[int, str]]:
+    folder: Path, found: Mapping[str, LoadedPrediction], problems: Problems, *, fps: float | None
+) -> tuple[dict[str, TimedLabels], dict[int, str]]:
     """Return what is true of every recording, by its name, and the names of the steps.
 
     Where a prediction says how long a recording lasts, steps cannot lie past its end.
     """
     files = {}
-    for name, path in find_truth(folder, problems).items():
+    for name, path in find_label_files(folder, problems).items():
         try:
             files[name] = read_label_file(path, fps)
         except DatasetError as problem:
@@ -109,15 +114,15 @@ def read_truth(
     truths = {}
     for name, file in files.items():
         other = found[name].labelled if name in found else None
-        ends = other.end if isinstance(other, Moments) else None
-        about = other.duration if isinstance(other, Spans) else None
+        ends = other.end if isinstance(other, MomentLabels) else None
+        about = other.duration if isinstance(other, SpanLabels) else None
         truths[name] = file.numbered(steps, problems, ends=ends, ends_about=about)
     return truths, steps.names
 
 
 def _pair(
-    truths: Mapping[str, Labelled],
-    found: Mapping[str, Given],
+    truths: Mapping[str, TimedLabels],
+    found: Mapping[str, LoadedPrediction],
     rate: float | None,
     problems: Problems,
 ) -> dict[str, _Compared]:

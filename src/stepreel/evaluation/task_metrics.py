@@ -19,7 +19,6 @@ from stepreel.evaluation.methods.catalog import (
     LEARNED_METHODS,
     Workplace,
     embed,
-    moment_seconds,
     raw_track,
 )
 from stepreel.evaluation.metrics.kendall import score_order
@@ -35,12 +34,12 @@ from stepreel.evaluation.metrics.phases import (
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import Json, data_fingerprint, spread
-from stepreel.learn.embeddings import METHOD_VERSION
+from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import find_steps
 from stepreel.system.store import Entry, read_facts, write_facts
-from stepreel.types import Clustering, Floats, Labels
+from stepreel.types import Clustering, Floats, Labels, moment_seconds
 
 Figures = dict[str, dict[str, float]]
 """method → name of the figure → value, of one task and one seed"""

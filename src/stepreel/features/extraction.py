@@ -25,7 +25,7 @@ from stepreel.errors import RecordingError, StepreelError
 from stepreel.system.failpoints import failpoint
 from stepreel.system.machine import usable_cores
 from stepreel.system.store import Store, read_facts, write_facts
-from stepreel.types import FeatureTrack, Progress, Recording, Seconds, no_progress
+from stepreel.types import FeatureTrack, Progress, Seconds, VideoFile, no_progress
 from stepreel.video.decode import Decoding
 from stepreel.video.moments import Moment, walk_moments
 from stepreel.video.previews import PreviewMaker, Previews
@@ -38,24 +38,24 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def extract_tracks(
-    recording: Recording,
+    video: VideoFile,
     cues: Sequence[Cue],
     store: Store,
     *,
     rate: float,
     shard_seconds: float = SHARD_SECONDS,
     progress: Progress = no_progress,
-) -> Extraction:
+) -> VideoRecording:
     """Return the tracks of all `cues`, `rate` moments a second, from the store if possible."""
-    work = _Work(recording, [*cues, PreviewMaker()], store, rate, shard_seconds)
+    work = _Work(video, [*cues, PreviewMaker()], store, rate, shard_seconds)
     facts = read_facts(work.facts_entry)
     if facts is None or work.first_shard_missing(_count_shards(facts, work)) is not None:
         facts = _extract_missing(work, facts, progress)
     work.join_shards(_count_shards(facts, work))
-    tracks = {cue.name: work.entries[cue.name].read_track(recording.name) for cue in cues}
+    tracks = {cue.name: work.entries[cue.name].read_track(video.name) for cue in cues}
     previews = Previews.open(work.entries["previews"].path, facts["n_moments"])
-    return Extraction(
-        recording=recording,
+    return VideoRecording(
+        video=video,
         tracks=tracks,
         previews=previews,
         duration_seconds=facts["duration_seconds"],
@@ -66,10 +66,10 @@ def extract_tracks(
 
 
 @dataclass(frozen=True)
-class Extraction:
-    """What is known of a recording once it has been decoded: tracks, pictures, true length."""
+class VideoRecording:
+    """A recording whose video has been decoded: tracks, pictures, true length."""
 
-    recording: Recording
+    video: VideoFile
     tracks: dict[str, FeatureTrack]
     previews: Previews
     duration_seconds: float
@@ -80,12 +80,17 @@ class Extraction:
     @property
     def name(self) -> str:
         """The file's name."""
-        return self.recording.name
+        return self.video.name
+
+    @property
+    def path(self) -> Path | None:
+        """The video file."""
+        return self.video.path
 
     @property
     def fingerprint(self) -> str:
         """Hash of the file's content."""
-        return self.recording.fingerprint
+        return self.video.fingerprint
 
     @property
     def start_seconds(self) -> float:
@@ -103,19 +108,19 @@ class _Work:
 
     def __init__(
         self,
-        recording: Recording,
+        video: VideoFile,
         extractors: Sequence[Cue],
         store: Store,
         rate: float,
         shard_seconds: float,
     ) -> None:
-        self.recording = recording
+        self.video = video
         self.backbones = store.backbones
         self.rate = float(rate)
         self.shard_moments = max(1, round(shard_seconds * rate / BATCH_MOMENTS)) * BATCH_MOMENTS
         self.extractors = {extractor.name: extractor for extractor in extractors}
         self.sampling = {"rate": self.rate, "moments": MOMENTS_VERSION}
-        source = recording.fingerprint
+        source = video.fingerprint
         self.entries = {
             e.name: store.recording_entry(
                 source,
@@ -188,21 +193,19 @@ def _extract_missing(
     progress("getting ready", 1, 1)
     decoding = work.recall_damage()
     first_moment = first * work.shard_moments
-    moments = walk_moments(
-        work.recording, rate=work.rate, first_index=first_moment, decoding=decoding
-    )
-    before = _stamp(work.recording.path)
+    moments = walk_moments(work.video, rate=work.rate, first_index=first_moment, decoding=decoding)
+    before = _stamp(work.video.path)
     n_moments = first_moment + _write_shards(work, moments, decoding, progress)
-    if _stamp(work.recording.path) != before:
+    if _stamp(work.video.path) != before:
         raise RecordingError(
-            f"{work.recording.name}: was changed while it was being read; run again when it is done"
+            f"{work.video.name}: was changed while it was being read; run again when it is done"
         )
     if n_moments == 0:
-        raise RecordingError(f"{work.recording.name}: no frame can be decoded")
+        raise RecordingError(f"{work.video.name}: no frame can be decoded")
     facts = {
         "n_moments": n_moments,
         "duration_seconds": max(decoding.end_seconds, (n_moments - 1) / work.rate),
-        "notes": _notes(work.recording, decoding),
+        "notes": _notes(work.video, decoding),
     }
     write_facts(work.facts_entry, facts)
     return dict(facts)
@@ -212,7 +215,7 @@ def _write_shards(
     work: _Work, moments: Iterator[Moment], decoding: Decoding, progress: Progress
 ) -> int:
     """Extract what is missing of every shard and write it; return how many moments went by."""
-    total = work.recording.declared_seconds
+    total = work.video.declared_seconds
     n_moments = 0
     with _worker_pool() as pool:
         for shard, batches in groupby(
@@ -221,7 +224,7 @@ def _write_shards(
             missing = work.missing_in(shard)
             extractors = [work.extractors[name] for name in missing]
             collected: dict[str, list[Arrays]] = defaultdict(list)
-            for batch, result in _in_order(pool, work.recording, extractors, batches):
+            for batch, result in _in_order(pool, work.video, extractors, batches):
                 for name, arrays in result.items():
                     collected[name].append(arrays)
                 n_moments += batch[1]
@@ -243,7 +246,7 @@ def _batches(moments: Iterator[Moment]) -> Iterator[list[Moment]]:
 
 def _in_order(
     pool: ThreadPoolExecutor,
-    recording: Recording,
+    video: VideoFile,
     extractors: Sequence[Cue],
     batches: Iterator[list[Moment]],
 ) -> Iterator[tuple[tuple[int, int], dict[str, Arrays]]]:
@@ -252,7 +255,7 @@ def _in_order(
     running: deque[tuple[tuple[int, int], Future[dict[str, Arrays]]]] = deque()
     for batch in batches:
         place = batch[-1].index, len(batch)
-        running.append((place, pool.submit(_run, recording, extractors, batch)))
+        running.append((place, pool.submit(_run, video, extractors, batch)))
         if len(running) > most:
             place, future = running.popleft()
             yield place, future.result()
@@ -260,14 +263,12 @@ def _in_order(
         yield place, future.result()
 
 
-def _run(
-    recording: Recording, extractors: Sequence[Cue], batch: Sequence[Moment]
-) -> dict[str, Arrays]:
+def _run(video: VideoFile, extractors: Sequence[Cue], batch: Sequence[Moment]) -> dict[str, Arrays]:
     times = np.array([moment.time for moment in batch])
-    return {e.name: {**_extract(recording, e, batch), "times": times} for e in extractors}
+    return {e.name: {**_extract(video, e, batch), "times": times} for e in extractors}
 
 
-def _extract(recording: Recording, extractor: Cue, batch: Sequence[Moment]) -> Arrays:
+def _extract(video: VideoFile, extractor: Cue, batch: Sequence[Moment]) -> Arrays:
     """Let a library's trouble with strange pictures cost this recording alone."""
     try:
         return extractor.extract(batch)
@@ -275,7 +276,7 @@ def _extract(recording: Recording, extractor: Cue, batch: Sequence[Moment]) -> A
         raise
     except Exception as problem:
         raise RecordingError(
-            f"{recording.name}: the cue {extractor.name} failed at {batch[0].time:.1f} s "
+            f"{video.name}: the cue {extractor.name} failed at {batch[0].time:.1f} s "
             f"({type(problem).__name__}: {problem}); name other cues with --set extract.cues=…"
         ) from problem
 
@@ -297,10 +298,10 @@ def _worker_pool() -> Iterator[ThreadPoolExecutor]:
         cv2.setNumThreads(threads)
 
 
-def _notes(recording: Recording, decoding: Decoding) -> list[str]:
+def _notes(video: VideoFile, decoding: Decoding) -> list[str]:
     """Say what a user should know about how well the file could be read."""
     notes = []
-    declared, read = recording.declared_seconds, decoding.end_seconds
+    declared, read = video.declared_seconds, decoding.end_seconds
     if declared - read > max(1.0, 0.02 * declared):
         notes.append(
             f"Only the first {read:.1f} s of {declared:.1f} s could be read; "

@@ -8,7 +8,7 @@ called `features`. Nothing that could run code is read: pickles are refused.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,10 @@ from stepreel.features.array_files import (
 from stepreel.types import (
     FeatureTrack,
     Mask,
+    Recording,
     Seconds,
-    TrackedRecording,
     cues_and_widths,
+    moment_seconds,
     readable,
 )
 
@@ -46,6 +47,7 @@ class FeatureRecording:
     start_seconds  of its first moment on the file's own clock; tracks begin at 0
     marked         cues of which the file itself says where they know nothing
     absent         per cue, columns that hold no number anywhere: the recording lacks that channel
+    path           the file it was read from; None for arrays in memory
     """
 
     name: str
@@ -54,10 +56,31 @@ class FeatureRecording:
     start_seconds: float
     marked: frozenset[str] = frozenset()
     absent: dict[str, list[int]] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def times(self) -> Seconds:
+        """The moments that all tracks share."""
+        return next(iter(self.tracks.values())).times
+
+    @property
+    def moment_seconds(self) -> float:
+        """How long a moment typically lasts."""
+        return moment_seconds(self.times)
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the tracks last, the last moment included."""
+        return float(self.times[-1]) + self.moment_seconds
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing is known about how the features were recorded."""
+        return ()
 
     @property
     def track_settings(self) -> dict[str, object]:
-        """Say of every cue that nobody here knows how it was made."""
+        """Say of every cue that its features come from a file."""
         return dict.fromkeys(self.tracks, FROM_FILE)
 
 
@@ -69,32 +92,66 @@ def read_features(
     Times come from `times`, else from `fps`, else from the file's own `times`.
     """
     with memory_suffices(path):
-        return _recording(path, cues, fps, times)
+        arrays = read_arrays(path)
+        label = readable(path.name)
+        return _recording(
+            readable(path.stem),
+            arrays,
+            cues,
+            lambda n: _seconds(label, _given_times(path, arrays, n, fps, times)),
+            label=label,
+            path=path,
+        )
+
+
+def recording_from_arrays(
+    name: str,
+    times: NDArray[Any],
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    cues: Sequence[str] = (),
+    path: Path | None = None,
+) -> FeatureRecording:
+    """Make a recording of arrays in memory; `times` are seconds, one per row.
+
+    path  the file they were read from, if any
+    """
+    label = name if path is None else readable(path.name)
+    return _recording(
+        readable(name), arrays, cues, lambda n: _seconds(label, times), label=label, path=path
+    )
 
 
 def _recording(
-    path: Path, cues: Sequence[str], fps: float | None, times: Path | None
+    name: str,
+    arrays: Mapping[str, NDArray[Any]],
+    cues: Sequence[str],
+    seconds_of: Callable[[int], Seconds],
+    *,
+    label: str,
+    path: Path | None,
 ) -> FeatureRecording:
-    arrays = read_arrays(path)
-    chosen = _choose(path, arrays, cues)
-    seconds = _clock(path, arrays, len(arrays[chosen[0]]), fps, times)
+    """Check arrays and turn them into tracks; `label` names their source in messages."""
+    chosen = _choose(label, arrays, cues)
+    seconds = seconds_of(len(arrays[chosen[0]]))
     clock = seconds - seconds[0]
     tracks = {
-        cue: _track(path, cue, arrays[cue], clock, arrays.get(f"{cue}_valid")) for cue in chosen
+        cue: _track(name, label, cue, arrays[cue], clock, arrays.get(f"{cue}_valid"))
+        for cue in chosen
     }
     if not any(track.valid.any() for track in tracks.values()):
         raise RecordingError(
-            f"{readable(path.name)}: holds no valid moment: every row of {', '.join(chosen)} has "
+            f"{label}: contains no valid moment: every row of {', '.join(chosen)} has "
             "NaN or infinity, or is marked as invalid"
         )
-    marked = [cue for cue in chosen if f"{cue}_valid" in arrays]
     return FeatureRecording(
-        readable(path.stem),
+        name,
         _fingerprint(tracks),
         tracks,
         float(seconds[0]),
-        frozenset(marked),
-        {cue: columns for cue in chosen if (columns := _absent(arrays[cue]))},
+        marked=frozenset(cue for cue in chosen if f"{cue}_valid" in arrays),
+        absent={cue: columns for cue in chosen if (columns := _absent(arrays[cue]))},
+        path=path,
     )
 
 
@@ -109,7 +166,7 @@ def _fingerprint(tracks: Mapping[str, FeatureTrack]) -> str:
     return content.hexdigest()
 
 
-def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:
+def check_alike(recording: Recording, first: Recording) -> None:
     """Raise RecordingError unless two recordings of a task have the same cues and widths."""
     expected, there = (
         cues_and_widths({cue: track.width for cue, track in one.tracks.items()})
@@ -122,7 +179,7 @@ def check_alike(recording: TrackedRecording, first: TrackedRecording) -> None:
         )
 
 
-def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
+def _choose(label: str, arrays: Mapping[str, NDArray[Any]], cues: Sequence[str]) -> list[str]:
     known = [
         name
         for name, x in arrays.items()
@@ -134,46 +191,50 @@ def _choose(path: Path, arrays: Arrays, cues: Sequence[str]) -> list[str]:
     ]
     if missing := [cue for cue in cues if cue not in known]:
         raise RecordingError(
-            f"{readable(path.name)}: no cue {missing[0]!r}; "
-            f"(T, D) arrays in it: {', '.join(known) or 'none'}"
+            f"{label}: no cue {missing[0]!r}; (T, D) arrays in it: {', '.join(known) or 'none'}"
         )
     if not known:
         there = [f"{name} {ArrayHeader(x.shape, x.dtype)}" for name, x in arrays.items()]
         raise RecordingError(
-            f"{readable(path.name)}: holds no two-dimensional array (T, D) of real numbers; "
+            f"{label}: holds no two-dimensional array (T, D) of real numbers; "
             f"it holds {', '.join(there[:5]) or 'nothing'}"
         )
     chosen = list(dict.fromkeys(cues)) or known
     for cue in chosen:
         if cue in ("main", "all") or "," in cue:
             raise RecordingError(
-                f"{readable(path.name)}: a cue cannot be called {cue!r}, which settings would take "
+                f"{label}: a cue cannot be called {cue!r}, which settings would take "
                 "for something else; rename the array"
             )
     return chosen
 
 
-def _clock(path: Path, arrays: Arrays, n: int, fps: float | None, times: Path | None) -> Seconds:
-    """Return one time in seconds per row."""
-    clock = _own_times(arrays)
+def _given_times(
+    path: Path, arrays: Arrays, n: int, fps: float | None, times: Path | None
+) -> NDArray[Any]:
+    """Return one time per row, from another file, a rate, or the file itself."""
     if times is not None:
-        clock = _times_of(path, times)
-    elif fps is not None:
-        clock = np.arange(n) / fps
-    if clock is None:
+        return _times_of(path, times)
+    if fps is not None:
+        return np.arange(n) / fps
+    own = _own_times(arrays)
+    if own is None:
         raise RecordingError(
             f"{readable(path.name)}: has no `times`; give --times FILE or --fps NUMBER, "
             "whichever the command takes"
         )
-    if clock.dtype.kind not in REAL_NUMBERS:
-        raise RecordingError(
-            f"{readable(path.name)}: times must be numbers (seconds), not {clock.dtype}"
-        )
-    seconds = clock.astype(np.float64).ravel()
+    return own
+
+
+def _seconds(label: str, times: NDArray[Any]) -> Seconds:
+    """Check times: finite seconds that increase."""
+    if times.dtype.kind not in REAL_NUMBERS:
+        raise RecordingError(f"{label}: times must be numbers (seconds), not {times.dtype}")
+    seconds = times.astype(np.float64).ravel()
     if len(seconds) == 0:
-        raise RecordingError(f"{readable(path.name)}: holds no moment")
+        raise RecordingError(f"{label}: contains no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
-        raise RecordingError(f"{readable(path.name)}: times must be finite seconds that increase")
+        raise RecordingError(f"{label}: times must be finite seconds that increase")
     return seconds
 
 
@@ -200,12 +261,16 @@ def _times_of(path: Path, times: Path) -> NDArray[Any]:
 
 
 def _track(
-    path: Path, cue: str, features: NDArray[Any], times: Seconds, valid: NDArray[Any] | None
+    name: str,
+    label: str,
+    cue: str,
+    features: NDArray[Any],
+    times: Seconds,
+    valid: NDArray[Any] | None,
 ) -> FeatureTrack:
     if len(features) != len(times):
         raise RecordingError(
-            f"{readable(path.name)}: {cue} has {len(features)} rows, "
-            f"but there are {len(times)} times"
+            f"{label}: {cue} has {len(features)} rows, but there are {len(times)} times"
         )
     with np.errstate(over="ignore"):  # too large for single precision: invalid, below
         values = np.asarray(features, np.float32)
@@ -216,14 +281,12 @@ def _track(
     if valid is not None:
         if valid.size != len(values):
             raise RecordingError(
-                f"{readable(path.name)}: {cue}_valid has {valid.size} values for {len(values)} rows"
+                f"{label}: {cue}_valid has {valid.size} values for {len(values)} rows"
             )
         if valid.dtype.kind not in REAL_NUMBERS:
-            raise RecordingError(
-                f"{readable(path.name)}: {cue}_valid must say true or false, not {valid.dtype}"
-            )
+            raise RecordingError(f"{label}: {cue}_valid must say true or false, not {valid.dtype}")
         known &= np.asarray(valid, bool).ravel()
-    return FeatureTrack(readable(path.stem), cue, times, np.where(known[:, None], values, 0), known)
+    return FeatureTrack(name, cue, times, np.where(known[:, None], values, 0), known)
 
 
 def _absent(features: NDArray[Any]) -> list[int]:

@@ -19,7 +19,7 @@ from stepreel.learn.alignment import alignment_loss
 from stepreel.learn.encoder import Encoder
 from stepreel.learn.loss import bmc2_loss, count_pairs, cue_weight_matrix, time_weights
 from stepreel.learn.scratch import Scratch
-from stepreel.learn.training_data import Batch, Lesson, gather
+from stepreel.learn.training_data import Batch, RecordingTensors, gather
 from stepreel.learn.windows import Pairs, alike_window, choose_pairs, near_window
 
 
@@ -33,30 +33,30 @@ class GradientPool:
     def fill_gradients(
         self,
         encoder: Encoder,
-        lessons: Sequence[Lesson],
+        recordings: Sequence[RecordingTensors],
         picks: Sequence[Tensor],
         settings: Settings,
         *,
         drawn: Sequence[int] | None = None,
     ) -> float:
         """Set the gradient of every weight to that of the batch's loss; return the loss."""
-        while len(self._scratch) < len(lessons):
+        while len(self._scratch) < len(recordings):
             self._scratch.append(Scratch())
         weights = list(encoder.parameters())
         if self._pool is None or settings.loss.alignment_weight > 0:  # recordings meet there
-            batch = gather(lessons, picks, drawn=drawn, scratch=self._scratch[0])
+            batch = gather(recordings, picks, drawn=drawn, scratch=self._scratch[0])
             loss = batch_loss(encoder, batch, settings, self._scratch[0])
             shares = [(loss, torch.autograd.grad(loss, weights, materialize_grads=True))]
         else:
-            counts = _counts(lessons, picks)
+            counts = _counts(recordings, picks)
 
             def share(row: int) -> tuple[Tensor, tuple[Tensor, ...]]:
                 scratch = self._scratch[row]
-                batch = gather([lessons[row]], [picks[row]], scratch=scratch)
+                batch = gather([recordings[row]], [picks[row]], scratch=scratch)
                 loss = batch_loss(encoder, batch, settings, scratch, counts=counts)
                 return loss.detach(), torch.autograd.grad(loss, weights, materialize_grads=True)
 
-            shares = list(self._pool.map(share, range(len(lessons))))
+            shares = list(self._pool.map(share, range(len(recordings))))
         for number, weight in enumerate(weights):
             total = shares[0][1][number]
             for _, gradients in shares[1:]:
@@ -81,10 +81,10 @@ def gradient_pool(device: torch.device, batch_size: int) -> Iterator[GradientPoo
         torch.set_num_threads(n_threads)
 
 
-def _counts(lessons: Sequence[Lesson], picks: Sequence[Tensor]) -> Tensor:
+def _counts(recordings: Sequence[RecordingTensors], picks: Sequence[Tensor]) -> Tensor:
     """Count the batch's valid pairs of every two cues, over which the loss is a mean."""
-    pairs = list(zip(lessons, picks, strict=True))
-    cues = lessons[0].valid
+    pairs = list(zip(recordings, picks, strict=True))
+    cues = recordings[0].valid
     return count_pairs([torch.stack([le.valid[cue][pick] for le, pick in pairs]) for cue in cues])
 
 

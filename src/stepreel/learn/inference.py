@@ -12,15 +12,15 @@ from stepreel.config import LossSettings, pick_cues
 from stepreel.errors import ModelError, StepreelError
 from stepreel.learn.encoder import Encoder
 from stepreel.learn.model import TaskModel
-from stepreel.learn.training_data import Lesson, prepare_lesson
+from stepreel.learn.training_data import RecordingTensors, recording_tensors
 from stepreel.system.machine import Device, pick_device
-from stepreel.types import FeatureTrack, Mask, TrackedRecording
+from stepreel.types import FeatureTrack, Mask, Recording
 
 MPS_MOMENTS = 8192  # Metal may hold attention's whole T × T matrix: more are embedded on the CPU
 
 
 def embed_recording(
-    encoder: Encoder, lesson: Lesson, cues: Sequence[str], *, recording: str
+    encoder: Encoder, tensors: RecordingTensors, cues: Sequence[str], *, name: str
 ) -> FeatureTrack:
     """Return q̃ of `cues`, each normalised, side by side, and normalised again.
 
@@ -28,23 +28,22 @@ def embed_recording(
     """
     parts = []
     device = next(encoder.parameters()).device
-    if device.type == "mps" and len(lesson) > MPS_MOMENTS:
+    if device.type == "mps" and len(tensors) > MPS_MOMENTS:
         encoder, device = copy.deepcopy(encoder).cpu(), torch.device("cpu")
     with torch.inference_mode():
         for cue in cues:
-            inputs = lesson.inputs[cue][None].to(device)
-            times = lesson.times[None].float().to(device)  # Apple's GPUs know no doubles
+            inputs = tensors.inputs[cue][None].to(device)
+            times = tensors.times[None].float().to(device)  # Apple's GPUs know no doubles
             adapted = encoder.adapt(cue, inputs, times)[0].cpu()
-            known = lesson.valid[cue][:, None]
+            known = tensors.valid[cue][:, None]
             parts.append(functional.normalize(adapted, dim=-1) * known)
         embedding = functional.normalize(torch.cat(parts, dim=-1), dim=-1)
     if not bool(torch.isfinite(embedding).all()):
         raise StepreelError(
-            f"{recording}: cannot be embedded: training went astray; "
-            "try a smaller train.learning_rate"
+            f"{name}: cannot be embedded: training went astray; try a smaller train.learning_rate"
         )
-    valid: Mask = torch.stack([lesson.valid[cue] for cue in cues]).any(0).numpy()
-    return FeatureTrack(recording, "embedding", lesson.times.numpy(), embedding.numpy(), valid)
+    valid: Mask = torch.stack([tensors.valid[cue] for cue in cues]).any(0).numpy()
+    return FeatureTrack(name, "embedding", tensors.times.numpy(), embedding.numpy(), valid)
 
 
 def load_encoder(model: TaskModel) -> Encoder:
@@ -61,7 +60,7 @@ def load_encoder(model: TaskModel) -> Encoder:
 
 def embed_with_model(
     model: TaskModel,
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     *,
     cues: Sequence[str] | None = None,
     device: Device = "auto",
@@ -76,8 +75,6 @@ def embed_with_model(
     encoder = load_encoder(model).to(pick_device(device))
     without_loss = settings.model_copy(update={"loss": LossSettings(bootstrap="none")})
     return [
-        embed_recording(
-            encoder, prepare_lesson(one.tracks, without_loss), chosen, recording=one.name
-        )
+        embed_recording(encoder, recording_tensors(one.tracks, without_loss), chosen, name=one.name)
         for one in recordings
     ]

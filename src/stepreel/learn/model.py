@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stepreel.config import Settings, pick_cues, validated
+from stepreel.config import Settings, pick_cues
 from stepreel.errors import ModelError
-from stepreel.learn.embeddings import METHOD_VERSION, Training
+from stepreel.learn import METHOD_VERSION
 from stepreel.learn.sampling import learning_rate
 from stepreel.system.files import explained, write_bytes, write_text
-from stepreel.types import Floats, TrackedRecording, cues_and_widths
+from stepreel.types import Floats, Recording, cues_and_widths
 from stepreel.version import __version__
 
 FOLDER = "model"  # where `run` puts it, inside its output folder
@@ -53,19 +53,40 @@ class ModelCard(BaseModel):
     epochs: int
     loss: float = Field(description="Of the last epoch.")
     n_clusters: int = Field(ge=1, description="Kinds of steps it knows.")
-    weights_hash: str = Field(description="Of model.safetensors.")
+    weights_hash: str = Field("", description="Of model.safetensors; set when it is written.")
+
+
+@dataclass(frozen=True)
+class TrainedWeights:
+    """The outcome of a training: the encoder's weights, and every epoch's loss and duration."""
+
+    weights: dict[str, Floats]
+    losses: list[float]
+    seconds: list[float]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> TrainedWeights:
+        """Take the weights out of a finished checkpoint."""
+        weights = {
+            name.removeprefix("encoder."): array
+            for name, array in arrays.items()
+            if name.startswith("encoder.")
+        }
+        return cls(weights, arrays["losses"].tolist(), arrays["seconds"].tolist())
 
 
 @dataclass(frozen=True)
 class TaskModel:
     """An encoder's weights and the kinds of steps found with it.
 
-    centres  (K, D), of the clusters of the training recordings, in the order of their letters
+    centres   (K, D), of the clusters of the training recordings, in the order of their letters
+    training  how the training went; None for a model that was read from a folder
     """
 
     card: ModelCard
     weights: dict[str, Floats]
     centres: Floats
+    training: TrainedWeights | None = None
 
     @property
     def settings(self) -> Settings:
@@ -77,17 +98,13 @@ class TaskModel:
         return f"TaskModel({cues}; {len(self.centres)} kinds of steps)"
 
 
-def write_model(
-    folder: Path,
-    recordings: Sequence[TrackedRecording],
+def build_model(
+    recordings: Sequence[Recording],
     settings: Settings,
-    training: Training,
+    training: TrainedWeights,
     centres: Floats,
 ) -> TaskModel:
-    """Write what was trained on `recordings`; model.json comes last and vouches for the rest."""
-    from safetensors.numpy import save
-
-    content = save({**training.weights, CENTRES: np.ascontiguousarray(centres)})
+    """Put together what was trained on `recordings`."""
     first = recordings[0]
     card = ModelCard(
         cues={
@@ -101,13 +118,26 @@ def write_model(
         epochs=len(training.losses),
         loss=training.losses[-1],
         n_clusters=len(centres),
-        weights_hash=_hash(content),
     )
+    return TaskModel(card, training.weights, centres, training)
+
+
+def write_model(folder: Path, model: TaskModel) -> None:
+    """Write a model that was just trained; model.json comes last and vouches for the rest."""
+    assert model.training is not None
+    content = _weights_file(model.weights, model.centres)
+    card = model.card.model_copy(update={"weights_hash": _hash(content)})
     with explained(folder):
         write_bytes(folder / "model.safetensors", content)
-        _write_metrics(folder, training, settings)
+        _write_metrics(folder, model.training, model.settings)
         write_text(folder / "model.json", card.model_dump_json(indent=2) + "\n")
-    return TaskModel(card, training.weights, centres)
+
+
+def _weights_file(weights: Mapping[str, Floats], centres: Floats) -> bytes:
+    from safetensors.numpy import save
+
+    content: bytes = save({**weights, CENTRES: np.ascontiguousarray(centres)})
+    return content
 
 
 def metrics_text(losses: Sequence[float], seconds: Sequence[float], settings: Settings) -> str:
@@ -124,7 +154,7 @@ def metrics_text(losses: Sequence[float], seconds: Sequence[float], settings: Se
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def _write_metrics(folder: Path, training: Training, settings: Settings) -> None:
+def _write_metrics(folder: Path, training: TrainedWeights, settings: Settings) -> None:
     text = metrics_text(training.losses, training.seconds, settings)
     path, picture = folder / "metrics.jsonl", folder / "loss.png"
     if picture.exists() and path.exists() and path.read_text(encoding="utf-8") == text:
@@ -161,7 +191,7 @@ def read_model(path: Path | str) -> TaskModel:
     if card.method != METHOD_VERSION:
         raise ModelError(
             f"{folder}: was trained by version {card.method} of the method, and this is version "
-            f"{METHOD_VERSION}, which would embed otherwise; train anew"
+            f"{METHOD_VERSION}, which gives other embeddings; retrain it"
         )
     arrays = _load_weights(folder, card, content)
     return TaskModel(card, arrays, arrays.pop(CENTRES))
@@ -171,7 +201,7 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    again = "copy the folder again, or train anew"
+    again = "copy the folder again, or retrain"
     if _hash(content) != card.weights_hash:
         raise ModelError(f"{folder}: model.safetensors is not the one model.json names; {again}")
     try:
@@ -183,7 +213,9 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
     if CENTRES not in arrays or arrays[CENTRES].shape != expected:
         raise ModelError(f"{folder / 'model.safetensors'}: no {CENTRES} of shape {expected}")
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ModelError(f"{folder / 'model.safetensors'}: holds weights that are no numbers")
+        raise ModelError(
+            f"{folder / 'model.safetensors'}: contains weights that are not finite numbers"
+        )
     return arrays
 
 
@@ -197,12 +229,12 @@ def check_extractors(model: TaskModel, extractors: Mapping[str, Mapping[str, obj
         then = model.card.cues[cue].made_by if cue in model.card.cues else {}
         if differences := _differences({key: then.get(key) for key in now}, now):
             raise ModelError(
-                f"the model's {cue} features were made otherwise than here ({differences}); "
-                "train anew"
+                f"the model's {cue} features were made in another way than here ({differences}); "
+                "retrain the model"
             )
 
 
-def check_fits(model: TaskModel, recording: TrackedRecording) -> None:
+def check_fits(model: TaskModel, recording: Recording) -> None:
     """Raise ModelError unless a recording has just the features the model was trained on."""
     known = model.card.cues
     expected = cues_and_widths({cue: card.width for cue, card in known.items()})
@@ -210,13 +242,13 @@ def check_fits(model: TaskModel, recording: TrackedRecording) -> None:
     if expected != there:
         raise ModelError(
             f"{recording.name}: the model was trained on the cues {expected}, this has {there}; "
-            "extract the same cues, or train anew"
+            "extract the same cues, or retrain"
         )
     for cue, card in known.items():
         if made_by := _differences(card.made_by, recording.track_settings.get(cue, {})):
             raise ModelError(
-                f"{recording.name}: its {cue} features were made otherwise than the model's "
-                f"({made_by}); train anew"
+                f"{recording.name}: its {cue} features were made in another way than the model's "
+                f"({made_by}); retrain the model"
             )
 
 
@@ -230,23 +262,3 @@ def _differences(then: object, now: object) -> str:
         for key in sorted({*then, *now})
         if then.get(key) != now.get(key)
     )
-
-
-def settings_for(model: TaskModel, overrides: Mapping[str, object]) -> Settings:
-    """Return the model's settings with others for `key_steps`, which alone can still change."""
-    asked = overrides.get("key_steps.n_clusters")
-    if asked is not None and str(asked) != str(model.card.n_clusters):
-        raise ValueError(
-            f"the model knows {model.card.n_clusters} kinds of steps, not {asked}; leave out the "
-            "number of clusters, or train anew with it"
-        )
-    fixed = [name for name in overrides if not name.startswith("key_steps.")]
-    if fixed:
-        raise ValueError(
-            f"{fixed[0]} cannot be changed with a trained model; only key_steps.… settings can"
-        )
-    values = model.settings.model_dump()
-    values["key_steps"] |= {
-        name.removeprefix("key_steps."): value for name, value in overrides.items()
-    }
-    return validated(values)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import Settings, TrainSettings
-from stepreel.types import Seconds
+from stepreel.types import Seconds, moment_seconds
 
 
 def sample_chunks(
@@ -81,27 +81,42 @@ class Window:
     seconds: float
 
 
+@dataclass(frozen=True)
+class SamplingPlan:
+    """How recordings of one task are sampled, derived once from their lengths.
+
+    n_chunks  N: moments sampled from a recording
+    windows   σ of every recording
+    """
+
+    n_chunks: int
+    windows: tuple[Window, ...]
+
+
+def plan_sampling(all_times: Sequence[Seconds], settings: Settings) -> SamplingPlan:
+    """Return N and every recording's σ, from the times of their moments."""
+    n_chunks = count_chunks([len(times) for times in all_times], settings.train)
+    return SamplingPlan(
+        n_chunks, tuple(window_of(times, n_chunks, settings) for times in all_times)
+    )
+
+
 def window_of(times: Seconds, n_chunks: int, settings: Settings) -> Window:
     """Return σ of a recording of which `n_chunks` moments are drawn.
 
     Where a chunk is wider than σ, the window would hold nothing: then it is two chunks wide.
     """
     frames = settings.loss.window_frames
-    asked = settings.loss.window_seconds if frames is None else frames * spacing_seconds(times)
+    asked = settings.loss.window_seconds if frames is None else frames * moment_seconds(times)
     extent = settings.train.temporal_extent
     # A short recording is sampled with repetition: its chunks are no narrower than its moments.
     chunks = min(n_chunks, max(1, round(extent * len(times))))
     return Window(asked, fitting_window(asked, extent * track_seconds(times), chunks))
 
 
-def spacing_seconds(times: Seconds) -> float:
-    """Return how far apart moments are, gaps between them left aside."""
-    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
-
-
 def track_seconds(times: Seconds) -> float:
     """Return how long a track lasts, its last moment included."""
-    return float(times[-1] - times[0]) + spacing_seconds(times)
+    return float(times[-1] - times[0]) + moment_seconds(times)
 
 
 def fitting_window(window_seconds: float, seconds: float, n_chunks: int) -> float:

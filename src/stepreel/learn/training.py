@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -20,8 +20,9 @@ from stepreel.config import Settings
 from stepreel.errors import StepreelError
 from stepreel.learn.encoder import Encoder
 from stepreel.learn.gradients import GradientPool, gradient_pool
-from stepreel.learn.sampling import count_chunks, draw_batches, learning_rate, sample_chunks
-from stepreel.learn.training_data import Lesson
+from stepreel.learn.model import TrainedWeights
+from stepreel.learn.sampling import draw_batches, learning_rate, sample_chunks
+from stepreel.learn.training_data import TrainingData
 from stepreel.system.failpoints import failpoint
 from stepreel.system.store import Entry
 from stepreel.types import Progress, no_progress
@@ -42,6 +43,12 @@ class Trained:
     losses: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
+    def weights(self) -> TrainedWeights:
+        """Return the outcome as plain arrays."""
+        state = self.encoder.state_dict()
+        weights = {name: tensor.cpu().numpy() for name, tensor in state.items()}
+        return TrainedWeights(weights, list(self.losses), list(self.seconds))
+
 
 def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
     """Make an untrained encoder."""
@@ -49,7 +56,7 @@ def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
 
 
 def train_encoder(
-    lessons: Sequence[Lesson],
+    data: TrainingData,
     settings: Settings,
     *,
     entry: Entry | None = None,
@@ -57,13 +64,13 @@ def train_encoder(
     progress: Progress = no_progress,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> Trained:
-    """Train an encoder on `lessons`; with an `entry`, re-use or resume what is stored there.
+    """Train an encoder on `data`; with an `entry`, re-use or resume what is stored there.
 
     `on_checkpoint` is told every epoch's loss and duration whenever a checkpoint is written.
     """
-    cue_widths = {cue: int(x.shape[-1]) for cue, x in lessons[0].inputs.items()}
+    cue_widths = {cue: int(x.shape[-1]) for cue, x in data.recordings[0].inputs.items()}
     device = device or torch.device("cpu")
-    lessons = [lesson.to(device) for lesson in lessons]
+    data = replace(data, recordings=[tensors.to(device) for tensors in data.recordings])
     trained = Trained(build_encoder(cue_widths, settings).to(device))
     optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
     if entry is not None and _load(entry, trained, optimiser) == "finished":
@@ -75,7 +82,7 @@ def train_encoder(
             settings.train.stop_when_settled and has_settled(trained.losses)
         ):
             began = time.monotonic()
-            trained.losses.append(_train_epoch(lessons, trained, optimiser, settings, gradients))
+            trained.losses.append(_train_epoch(data, trained, optimiser, settings, gradients))
             trained.seconds.append(time.monotonic() - began)
             progress("learning", len(trained.losses), epochs)
             if entry is not None and time.monotonic() - saved_at > pause:
@@ -104,7 +111,7 @@ def has_settled(losses: Sequence[float]) -> bool:
 
 
 def _train_epoch(
-    lessons: Sequence[Lesson],
+    data: TrainingData,
     trained: Trained,
     optimiser: torch.optim.Adam,
     settings: Settings,
@@ -115,14 +122,13 @@ def _train_epoch(
     for group in optimiser.param_groups:
         group["lr"] = learning_rate(epoch, settings.train)
     rng = np.random.default_rng([settings.train.seed, epoch])
-    n_chunks = count_chunks([len(lesson) for lesson in lessons], settings.train)
     extent = settings.train.temporal_extent
     losses: list[float] = []
-    for drawn in draw_batches(len(lessons), settings.train.batch_size, rng):
-        chosen = [lessons[number] for number in drawn]
+    for drawn in draw_batches(len(data.recordings), settings.train.batch_size, rng):
+        chosen = [data.recordings[number] for number in drawn]
         picks = [
-            torch.from_numpy(sample_chunks(len(one), n_chunks, rng, extent=extent))
-            for one in chosen
+            torch.from_numpy(sample_chunks(len(tensors), data.n_chunks, rng, extent=extent))
+            for tensors in chosen
         ]
         loss = gradients.fill_gradients(
             trained.encoder, chosen, picks, settings, drawn=drawn.tolist()

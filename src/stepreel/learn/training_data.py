@@ -11,10 +11,10 @@ from torch import Tensor
 from stepreel.config import Settings, pick_cues
 from stepreel.features.standardise import standardised
 from stepreel.learn.encoder import encoder_inputs_
-from stepreel.learn.sampling import count_chunks, draws, spacing_seconds, track_seconds, window_of
+from stepreel.learn.sampling import SamplingPlan, Window, draws, plan_sampling, track_seconds
 from stepreel.learn.scratch import Scratch
 from stepreel.learn.windows import raw_distances, standardise_over_channels_
-from stepreel.types import FeatureTrack, Floats
+from stepreel.types import FeatureTrack, Floats, moment_seconds
 
 Tracks = Mapping[str, FeatureTrack]
 
@@ -24,7 +24,7 @@ ROUNDING_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
-class Lesson:
+class RecordingTensors:
     """One recording, ready to learn from.
 
     times   (T,) seconds
@@ -47,8 +47,8 @@ class Lesson:
     def __len__(self) -> int:
         return len(self.times)
 
-    def to(self, device: torch.device) -> Lesson:
-        """Return the lesson on another device; itself where it is there already."""
+    def to(self, device: torch.device) -> RecordingTensors:
+        """Return the tensors on another device; themselves if they are there already."""
         if self.times.device == device:
             return self
         return replace(
@@ -86,26 +86,37 @@ class Batch:
     raw_valid: Tensor
 
 
-def prepare_lessons(recordings: Sequence[Tracks], settings: Settings) -> list[Lesson]:
-    """Prepare recordings of one task, whose mean length may decide how many moments are drawn."""
-    lengths = [len(next(iter(tracks.values()))) for tracks in recordings]
-    n_chunks = count_chunks(lengths, settings.train)
-    held = worth_holding(lengths, settings)
-    return [
-        prepare_lesson(tracks, settings, n_chunks=n_chunks, hold_distances=hold)
-        for tracks, hold in zip(recordings, held, strict=True)
+@dataclass(frozen=True)
+class TrainingData:
+    """Recordings of one task, ready for training; `n_chunks` (N) moments are sampled from each."""
+
+    recordings: list[RecordingTensors]
+    n_chunks: int
+
+
+def prepare_training_data(
+    recordings: Sequence[Tracks], settings: Settings, plan: SamplingPlan | None = None
+) -> TrainingData:
+    """Prepare recordings of one task; their sampling is planned here unless it is given."""
+    all_times = [next(iter(tracks.values())).times for tracks in recordings]
+    plan = plan or plan_sampling(all_times, settings)
+    held = worth_holding([len(times) for times in all_times], plan.n_chunks, settings)
+    tensors = [
+        recording_tensors(tracks, settings, window=window, hold_distances=hold)
+        for tracks, window, hold in zip(recordings, plan.windows, held, strict=True)
     ]
+    return TrainingData(tensors, plan.n_chunks)
 
 
-def worth_holding(lengths: Sequence[int], settings: Settings) -> list[bool]:
-    """Choose recordings whose raw distances are worked out once, the shortest first.
+def worth_holding(lengths: Sequence[int], n_chunks: int, settings: Settings) -> list[bool]:
+    """Choose recordings whose raw distances are computed once, the shortest first.
 
     They never change, so holding them saves the largest matrix product of every step: where they
     fit into memory, and where training draws more pairs than there are.
     """
     if settings.loss.bootstrap == "none":
         return [False] * len(lengths)
-    drawn_pairs = draws(len(lengths), settings.train) * count_chunks(lengths, settings.train) ** 2
+    drawn_pairs = draws(len(lengths), settings.train) * n_chunks**2
     room = HELD_BYTES / 4
     held = [False] * len(lengths)
     for number in sorted(range(len(lengths)), key=lambda n: lengths[n]):
@@ -115,27 +126,27 @@ def worth_holding(lengths: Sequence[int], settings: Settings) -> list[bool]:
     return held
 
 
-def prepare_lesson(
+def recording_tensors(
     tracks: Tracks,
     settings: Settings,
     *,
-    n_chunks: int | None = None,
+    window: Window | None = None,
     hold_distances: bool = False,
-) -> Lesson:
+) -> RecordingTensors:
     """Prepare one recording's tracks, which share their times; the first cue is the main one."""
-    n_chunks = n_chunks or count_chunks([len(next(iter(tracks.values())))], settings.train)
     cues = list(tracks)
-    times = torch.from_numpy(tracks[cues[0]].times)
+    clock = tracks[cues[0]].times
+    window = window or plan_sampling([clock], settings).windows[0]
+    times = torch.from_numpy(clock)
     features = {cue: torch.from_numpy(_standardised(tracks[cue], settings)) for cue in cues}
     valid = {cue: torch.from_numpy(track.valid) for cue, track in tracks.items()}
     bootstrap = pick_cues(settings.loss.bootstrap_on, cues, setting="loss.bootstrap_on")
     raw = _raw([features[cue] for cue in bootstrap], settings)
-    clock = tracks[cues[0]].times
-    rounding = min(ROUNDING_SECONDS, spacing_seconds(clock) / 4)
-    return Lesson(
+    rounding = min(ROUNDING_SECONDS, moment_seconds(clock) / 4)
+    return RecordingTensors(
         times=times,
         seconds=track_seconds(clock),
-        window_seconds=window_of(clock, n_chunks, settings).seconds + rounding,
+        window_seconds=window.seconds + rounding,
         inputs={c: encoder_inputs_(features.pop(c), times, settings.encoder) for c in cues},
         valid=valid,
         raw=_in_one_thread(raw_distances, raw) if hold_distances else raw,
@@ -163,39 +174,41 @@ def _raw(features: Sequence[Tensor], settings: Settings) -> Tensor:
 
 
 def gather(
-    lessons: Sequence[Lesson],
+    recordings: Sequence[RecordingTensors],
     picks: Sequence[Tensor],
     *,
     drawn: Sequence[int] | None = None,
     scratch: Scratch | None = None,
 ) -> Batch:
-    """Take the picked moments of each lesson; every pick has the same number of them."""
+    """Gather the picked moments of each recording; every pick has the same number of them."""
     scratch = scratch or Scratch()
-    first = lessons[0]
+    first = recordings[0]
     device = first.times.device
-    pairs = [(lesson, pick.to(device)) for lesson, pick in zip(lessons, picks, strict=True)]
+    pairs = [
+        (recording, pick.to(device)) for recording, pick in zip(recordings, picks, strict=True)
+    ]
     n_batch, n = len(pairs), len(picks[0])
     inputs = {
         cue: scratch.take(f"inputs {cue}", (n_batch, n, x.shape[-1]), x, x.dtype)
         for cue, x in first.inputs.items()
     }
     for cue, rows in inputs.items():
-        for number, (lesson, pick) in enumerate(pairs):
-            torch.index_select(lesson.inputs[cue], 0, pick, out=rows[number])
+        for number, (recording, pick) in enumerate(pairs):
+            torch.index_select(recording.inputs[cue], 0, pick, out=rows[number])
     distances = None
     if first.raw.shape[-1] > 0:
         distances = scratch.take("raw distances", (n_batch, n, n), first.raw, first.raw.dtype)
-        for number, (lesson, pick) in enumerate(pairs):
-            lesson.distances_between(pick, out=distances[number])
+        for number, (recording, pick) in enumerate(pairs):
+            recording.distances_between(pick, out=distances[number])
     return Batch(
         drawn=tuple(drawn) if drawn is not None else tuple(range(n_batch)),
-        times=torch.stack([lesson.times[pick] for lesson, pick in pairs]).float(),
-        seconds=torch.tensor([lesson.seconds for lesson in lessons], device=device),
-        window_seconds=torch.tensor([le.window_seconds for le in lessons], device=device),
+        times=torch.stack([recording.times[pick] for recording, pick in pairs]).float(),
+        seconds=torch.tensor([recording.seconds for recording in recordings], device=device),
+        window_seconds=torch.tensor([le.window_seconds for le in recordings], device=device),
         inputs=inputs,
         valid={c: torch.stack([le.valid[c][pick] for le, pick in pairs]) for c in inputs},
         raw_distances=distances,
-        raw_valid=torch.stack([lesson.raw_valid[pick] for lesson, pick in pairs]),
+        raw_valid=torch.stack([recording.raw_valid[pick] for recording, pick in pairs]),
     )
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from stepreel.report.chapters import to_ffmetadata, to_webvtt, to_youtube, youtube_problem
-from stepreel.report.palette import letter
 from stepreel.report.wording import clock, length, one_line
+from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
 __all__ = ["EXPORTS", "Export", "to_csv", "to_markdown", "youtube_problem"]

@@ -17,7 +17,7 @@ from stepreel.report.page import (
     template_text,
 )
 from stepreel.report.palette import Kind
-from stepreel.report.timeline import Timeline, lay_out
+from stepreel.report.timeline import Timeline, lay_out_timeline
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.files import explained, write_text
 
@@ -26,7 +26,7 @@ _LARGEST_SHARED_RATIO = 4
 
 
 @dataclass(frozen=True)
-class Take:
+class IndexRow:
     """One recording as the index shows it; `share` is percent of the full timeline's width."""
 
     folder: str
@@ -85,18 +85,18 @@ def _render_index(
     )
 
 
-def _takes(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[Take]:
-    lengths = [lay_out(board).seconds for _, board in boards]
+def _takes(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[IndexRow]:
+    lengths = [lay_out_timeline(board).seconds for _, board in boards]
     longest = max(lengths, default=0)
     # A common scale lets takes be compared, unless the short ones would become unreadable.
     shared = bool(lengths) and 0 < longest <= _LARGEST_SHARED_RATIO * min(lengths)
     return [
-        Take(
+        IndexRow(
             folder=name,
             board=board,
             page=address_of(f"{name}/storyboard.html"),
             pictures=_pictures(folder, name, board),
-            timeline=lay_out(board),
+            timeline=lay_out_timeline(board),
             share=round(100 * seconds / longest, 2) if shared else 100,
         )
         for (name, board), seconds in zip(boards, lengths, strict=True)

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.chapters import to_webvtt, to_youtube, youtube_problem
 from stepreel.report.palette import Kind, kind_of
-from stepreel.report.timeline import lay_out
+from stepreel.report.timeline import lay_out_timeline
 from stepreel.report.wording import clock, length
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
@@ -48,11 +48,17 @@ def render_page(board: Storyboard, folder: Path) -> str:
             settings=json.dumps(board.settings, indent=2, ensure_ascii=False, default=str),
             style=style,
             theme_script=theme_script,
-            timeline=lay_out(board),
+            timeline=lay_out_timeline(board),
             twins=_twins(board),
-            video=address_of(board.recording.file),
+            video=_video_address(board),
         )
     )
+
+
+def _video_address(board: Storyboard) -> str | None:
+    """Return where the page finds the video; None if there is none."""
+    recording = board.recording
+    return address_of(recording.file) if recording.kind == "video" and recording.file else None
 
 
 @cache
@@ -126,7 +132,10 @@ def _facts(board: Storyboard) -> list[str]:
     steps = "1 step" if len(board.steps) == 1 else f"{len(board.steps)} steps"
     if kinds and kinds < len(board.steps):
         steps += f" of {kinds} kinds" if kinds > 1 else " of 1 kind"
-    facts = [length(recording.duration_seconds), steps, f"{recording.width} × {recording.height}"]
+    facts = [length(recording.duration_seconds), steps]
+    if recording.kind == "features":
+        return [*facts, "features, no video"]
+    facts.append(f"{recording.width} × {recording.height}")
     return [*facts, f"{recording.fps:.4g} fps"] if recording.fps else facts
 
 
@@ -144,7 +153,7 @@ def _twins(board: Storyboard) -> dict[int, list[KeyStep]]:
 
 def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:
     return {
-        "duration": lay_out(board).seconds,
+        "duration": lay_out_timeline(board).seconds,
         "offset": board.recording.player_offset_seconds,
         "recording": board.recording.name,
         "steps": [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import colorsys
 from dataclasses import dataclass
 
+from stepreel.storyboard.letters import letter
+
 # Any two stay at least 16 CIELAB units apart in normal sight and when protanopia, deuteranopia
 # and tritanopia are simulated (Machado et al. 2009), which test_page.py holds us to.
 COLOURS = (
@@ -42,20 +44,6 @@ def kind_of(cluster: int) -> Kind:
     """
     colour = COLOURS[cluster] if cluster < len(COLOURS) else _generated_colour(cluster)
     return Kind(cluster, letter(cluster), colour, _ink_on(colour))
-
-
-def letter(cluster: int) -> str:
-    """Name a cluster like a spreadsheet column.
-
-    >>> letter(0), letter(25), letter(26), letter(701), letter(702)
-    ('A', 'Z', 'AA', 'ZZ', 'AAA')
-    """
-    name = ""
-    rest = cluster + 1
-    while rest:
-        rest, place = divmod(rest - 1, 26)
-        name = chr(ord("A") + place) + name
-    return name
 
 
 def _generated_colour(cluster: int) -> str:

@@ -55,7 +55,7 @@ class Timeline:
     ticks: list[Tick]
 
 
-def lay_out(board: Storyboard) -> Timeline:
+def lay_out_timeline(board: Storyboard) -> Timeline:
     """Place every stretch, moment and tick of `board`."""
     seconds = max([board.recording.duration_seconds, *(span.end for span in board.timeline)])
 

@@ -17,6 +17,19 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
+def clock_with_tenths(seconds: float) -> str:
+    """Write a moment as m:ss.t, or h:mm:ss.t past an hour.
+
+    >>> clock_with_tenths(75.25), clock_with_tenths(3675)
+    ('1:15.2', '1:01:15.0')
+    """
+    tenths = int(seconds * 10)
+    hours, rest = divmod(tenths, 36000)
+    minutes, rest = divmod(rest, 600)
+    tail = f"{rest // 10:02d}.{rest % 10}"
+    return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
+
+
 def exact_clock(milliseconds: int) -> str:
     """Write a moment as hh:mm:ss.mmm, as WebVTT wants it.
 

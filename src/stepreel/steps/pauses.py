@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.features.standardise import standardised
-from stepreel.types import Clustering, FeatureTrack, Floats, Mask, Seconds, runs
+from stepreel.types import Clustering, FeatureTrack, Floats, Mask, Seconds, moment_seconds, runs
 
 AVERAGE_SECONDS = 1.0
 SHORTEST_STRETCH_SECONDS = 2.0  # of one cluster, to count as a step with borders
@@ -46,7 +46,8 @@ def find_pauses(
     if sum(len(found) for found in borders) < FEWEST_BORDERS:
         return none
     takes = [
-        _Take(clusterings[n].times, _side_by_side(recordings[n]), borders[n]) for n in bordered
+        _BorderedRecording(clusterings[n].times, _side_by_side(recordings[n]), borders[n])
+        for n in bordered
     ]
     if not have_pauses(takes):
         return none
@@ -65,12 +66,12 @@ def find_borders(clustering: Clustering) -> Seconds:
     """Return the times between stretches of one cluster, those that last long enough."""
     times, labels = clustering.times, clustering.labels
     cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
-    shortest = SHORTEST_STRETCH_SECONDS - _spacing(times)
+    shortest = SHORTEST_STRETCH_SECONDS - moment_seconds(times)
     stretches = [(a, b) for a, b in pairwise(cuts) if times[b - 1] - times[a] >= shortest]
     return np.array([(times[b - 1] + times[c]) / 2 for (_, b), (c, _) in pairwise(stretches)])
 
 
-def have_pauses(takes: Sequence[_Take]) -> bool:
+def have_pauses(takes: Sequence[_BorderedRecording]) -> bool:
     """Tell whether borders agree: often enough, and more than borders drawn at random would."""
     found = agreement(takes)
     if found < AGREEMENT:
@@ -84,7 +85,7 @@ def have_pauses(takes: Sequence[_Take]) -> bool:
     return True
 
 
-def agreement(takes: Sequence[_Take]) -> float:
+def agreement(takes: Sequence[_BorderedRecording]) -> float:
     """Return how often a border looks more like the other borders than the middles of steps do.
 
     Every border is compared with the middles of any two successive steps of its recording, because
@@ -105,7 +106,7 @@ def agreement(takes: Sequence[_Take]) -> float:
     return float(np.mean(np.concatenate(shares)))
 
 
-class _Take:
+class _BorderedRecording:
     """One recording: its features, the borders between its steps, and what is pause so far.
 
     To begin with, the surroundings of borders are pause, and the middle half of a step is work.
@@ -113,7 +114,7 @@ class _Take:
 
     def __init__(self, times: Seconds, features: Floats, borders: Seconds) -> None:
         self.times, self.features, self.borders = times, features, borders
-        self.spacing = _spacing(times)
+        self.spacing = moment_seconds(times)
         ends = times[[0, -1]] + np.array([-0.5, 0.5]) * self.spacing
         edges = np.concatenate([ends[:1], borders, ends[1:]])
         self.middles: Seconds = (edges[:-1] + edges[1:]) / 2
@@ -126,13 +127,13 @@ class _Take:
         from_middle = np.abs(times - self.middles[self.step])
         self.work: Mask = from_middle <= np.diff(edges)[self.step] / 4
 
-    def with_random_borders(self, rng: np.random.Generator) -> _Take:
+    def with_random_borders(self, rng: np.random.Generator) -> _BorderedRecording:
         """Return the same recording with as many borders elsewhere, no step too short."""
         count = len(self.borders)
         apart = SHORTEST_STRETCH_SECONDS * np.arange(1, count + 1)
         free = max(self.times[-1] - self.times[0] - SHORTEST_STRETCH_SECONDS * (count + 1), 0.0)
         places = self.times[0] + apart + np.sort(rng.random(count)) * free
-        return _Take(self.times, self.features, places)
+        return _BorderedRecording(self.times, self.features, places)
 
     def differences(self) -> Vectors:
         """Return, per border, the mean of its pause less that of the two steps beside it.
@@ -205,7 +206,3 @@ def _side_by_side(tracks: Mapping[str, FeatureTrack]) -> Floats:
         part /= np.sqrt(np.float32(track.width))
         parts.append(part)
     return np.concatenate(parts, axis=1)
-
-
-def _spacing(times: Seconds) -> float:
-    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0

@@ -1,4 +1,4 @@
-"""Key steps → Storyboard: put times, pictures and words together."""
+"""Key steps → Storyboard: times, names of pictures, and notes for the reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.config import Settings
-from stepreel.features.extraction import Extraction
+from stepreel.features.extraction import VideoRecording
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from
 from stepreel.storyboard.schema import (
@@ -21,38 +21,43 @@ from stepreel.storyboard.schema import (
     Strip,
     TimelineSpan,
 )
-from stepreel.types import Clustering, readable, runs
+from stepreel.types import Clustering, Recording, readable, runs
 from stepreel.version import __version__
+from stepreel.video.previews import ThumbnailSheet
 
 STILL = 0.01  # of the features' mean size; appearance of people at work varies by 0.6 to 0.85
 
 
 def assemble_storyboard(
-    extraction: Extraction,
+    recording: Recording,
     clustering: Clustering,
     found: KeySteps,
     settings: Settings,
     *,
     folder: Path | None = None,
-    strip: Strip | None = None,
+    thumbnails: ThumbnailSheet | None = None,
     notes: Sequence[str] = (),
 ) -> Storyboard:
-    """Describe what was found; `folder` is where the storyboard will lie."""
-    clock = _Clock(extraction)
+    """Describe the key steps that were found.
+
+    folder      where the storyboard will be written; None: nowhere, then it names no pictures
+    thumbnails  of a video that is written
+    """
+    clock = _Clock(recording)
     background = _background_runs(found, clock, settings.key_steps.background_seconds)
     return Storyboard(
-        title=readable(extraction.recording.path.stem),
-        recording=_reference(extraction, folder),
-        steps=_steps(found.segments, clock, with_pictures=folder is not None),
+        title=recording_title(recording),
+        recording=_reference(recording, folder),
+        steps=_steps(found.segments, clock, with_pictures=thumbnails is not None),
         timeline=_timeline(clustering, found, background, clock),
         uncertain=[clock.span(run) for run in runs(~found.kept & ~clustering.set_aside)],
         background=[clock.span(run) for run in background],
-        strip=strip,
+        strip=None if thumbnails is None else _strip(thumbnails),
         notes=[
-            *extraction.notes,
+            *recording.notes,
             *notes,
-            *_still_note(extraction),
-            *_few_steps_note(extraction, found, settings),
+            *_still_note(recording),
+            *_few_steps_note(recording, found, settings),
         ],
         settings=settings.model_dump(mode="json"),
         seed=settings.train.seed,
@@ -63,10 +68,10 @@ def assemble_storyboard(
 class _Clock:
     """Turns moment numbers into seconds; a moment lasts until the next one."""
 
-    def __init__(self, extraction: Extraction) -> None:
-        self.times = extraction.times
-        self.moment_seconds = extraction.moment_seconds
-        self.end = extraction.duration_seconds
+    def __init__(self, recording: Recording) -> None:
+        self.times = recording.times
+        self.moment_seconds = recording.moment_seconds
+        self.end = recording.duration_seconds
 
     def start_of(self, moment: int) -> float:
         return round(float(self.times[moment]), 3)
@@ -149,32 +154,63 @@ def _timeline(
     return spans
 
 
-def _reference(extraction: Extraction, folder: Path | None) -> RecordingReference:
-    recording = extraction.recording
-    return RecordingReference(
-        name=recording.name,
-        file=path_from(folder, recording.path),
-        fingerprint=recording.fingerprint,
-        duration_seconds=round(extraction.duration_seconds, 3),
-        width=recording.width,
-        height=recording.height,
-        fps=round(recording.fps, 4),
-        first_frame_seconds=recording.first_frame_seconds,
-        player_offset_seconds=round(recording.player_offset_seconds, 6),
+def recording_title(recording: Recording) -> str:
+    """Return a recording's name without the ending of its file."""
+    return readable(recording.path.stem) if recording.path is not None else recording.name
+
+
+def _strip(sheet: ThumbnailSheet) -> Strip:
+    return Strip(
+        file="pictures/strip.jpg",
+        count=sheet.count,
+        columns=sheet.columns,
+        tile_width=sheet.tile_width,
+        tile_height=sheet.tile_height,
+        interval_seconds=sheet.interval_seconds,
     )
 
 
-def _still_note(extraction: Extraction) -> list[str]:
+def _reference(recording: Recording, folder: Path | None) -> RecordingReference:
+    file = None if recording.path is None else path_from(folder, recording.path)
+    duration = round(recording.duration_seconds, 3)
+    if not isinstance(recording, VideoRecording):
+        return RecordingReference(
+            kind="features",
+            name=recording.name if recording.path is None else readable(recording.path.name),
+            file=file,
+            fingerprint=recording.fingerprint,
+            duration_seconds=duration,
+            fps=round(1 / recording.moment_seconds, 4),
+            first_frame_seconds=recording.start_seconds,
+            player_offset_seconds=0.0,
+        )
+    video = recording.video
+    return RecordingReference(
+        kind="video",
+        name=video.name,
+        file=file,
+        fingerprint=video.fingerprint,
+        duration_seconds=duration,
+        width=video.width,
+        height=video.height,
+        fps=round(video.fps, 4),
+        first_frame_seconds=video.first_frame_seconds,
+        player_offset_seconds=round(video.player_offset_seconds, 6),
+    )
+
+
+def _still_note(recording: Recording) -> list[str]:
     """Say so when nothing happens: then time alone decides where steps begin and end."""
-    main = next(iter(extraction.tracks.values()))
+    subject = "The picture" if isinstance(recording, VideoRecording) else "The main cue"
+    main = next(iter(recording.tracks.values()))
     rows = np.flatnonzero(main.valid)
     known = main.features[rows[:: max(1, len(rows) // 1000)]]  # enough to tell
     if len(known) < 2 or float(known.std(axis=0).mean()) > STILL * float(np.abs(known).mean()):
         return []
-    return ["The picture hardly changes: the steps are little more than equal parts of the time."]
+    return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
 
 
-def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings) -> list[str]:
+def _few_steps_note(recording: Recording, found: KeySteps, settings: Settings) -> list[str]:
     kinds = len({segment.cluster for segment in found.segments})
     asked = settings.key_steps.n_clusters
     most = settings.key_steps.top
@@ -182,6 +218,6 @@ def _few_steps_note(extraction: Extraction, found: KeySteps, settings: Settings)
         return []
     return [
         f"Kinds of steps shown: {kinds}, fewer than the {asked} asked for. The recording "
-        f"({extraction.duration_seconds:.1f} s) is short for that many, or the others do not last "
+        f"({recording.duration_seconds:.1f} s) is short for that many, or the others do not last "
         "a second or do not occur in it."
     ]

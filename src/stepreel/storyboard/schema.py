@@ -1,4 +1,4 @@
-"""storyboard.json: the one contract between the finder, the page and every export.
+"""storyboard.json: the one contract between finding steps, the page and every export.
 
 All times are seconds since the recording's first displayed frame. Add `player_offset_seconds` to
 get the position a video player shows.
@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from stepreel.errors import StepreelError
 
-FORMAT_VERSION: Literal[1] = 1
+FORMAT_VERSION: Literal[2] = 2
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Contract(BaseModel):
@@ -47,7 +48,9 @@ class KeyStep(Span):
     cluster: int = Field(
         ge=0, description="Which kind of step this is; a repeated step repeats it."
     )
-    occurrence: int = Field(ge=1, description="The how-manieth step of its cluster this is.")
+    occurrence: int = Field(
+        ge=1, description="Occurrence number: 1 for the first step of its cluster, 2 for the next …"
+    )
     occurrences: int = Field(ge=1, description="How many steps its cluster has in this recording.")
     distance: float = Field(ge=0, description="Distance of `time` to its cluster's centre.")
     confidence: float = Field(
@@ -85,37 +88,80 @@ class Strip(_Contract):
 class RecordingReference(_Contract):
     """Which recording this storyboard is of, and how to find it."""
 
+    kind: Literal["video", "features"] = Field(
+        description="features: known by its features alone; there is no video and no picture."
+    )
     name: str = Field(description="File name as it was given.")
-    file: str = Field(description="Path to the video, relative to this file, with forward slashes.")
-    fingerprint: str = Field(description="Hash of the file's content.")
+    file: str | None = Field(
+        description="Path to the recording's file, relative to this file, with forward slashes; "
+        "null for arrays in memory."
+    )
+    fingerprint: str = Field(description="Hash of the content.")
     duration_seconds: float = Field(ge=0)
-    width: int = Field(ge=1, description="Displayed width in pixels, rotation applied.")
-    height: int = Field(ge=1, description="Displayed height in pixels, rotation applied.")
-    fps: float = Field(ge=0, description="Mean frame rate; 0 when unknown.")
+    width: int | None = Field(
+        default=None, ge=1, description="Displayed width in pixels, rotation applied; videos only."
+    )
+    height: int | None = Field(
+        default=None, ge=1, description="Displayed height in pixels, rotation applied; videos only."
+    )
+    fps: float = Field(
+        ge=0, description="Mean frame rate, or moments per second of features; 0 when unknown."
+    )
     first_frame_seconds: float = Field(
-        description="The first frame's time on the file's own clock."
+        description="The first frame's, or moment's, time on the file's own clock."
     )
     player_offset_seconds: float = Field(
         ge=0, description="Add to any time here to get a player's position (0 for most files)."
     )
+
+    @model_validator(mode="after")
+    def _videos_have_a_size(self) -> Self:
+        if self.kind == "video" and (self.width is None or self.height is None):
+            raise ValueError("a video needs a width and a height")
+        return self
 
 
 class Storyboard(_Contract):
     """The key steps of one recording and everything needed to show them."""
 
     format: Literal["stepreel-storyboard"] = "stepreel-storyboard"
-    version: Literal[1] = 1
+    version: Literal[2] = FORMAT_VERSION
     title: str
     recording: RecordingReference
     steps: list[KeyStep]
     timeline: list[TimelineSpan]
     uncertain: list[Span] = Field(description="Moments trimmed as too far from their centre.")
     background: list[Span] = Field(description="Runs of 2 s or more that belong to no step.")
-    strip: Strip | None = None
+    strip: Strip | None = Field(default=None, description="Thumbnails; null without pictures.")
     notes: list[str] = Field(default=[], description="What a reader of the result should know.")
     settings: dict[str, Any] = Field(default={}, description="The run's resolved settings.")
     seed: int = 0
     stepreel_version: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, values: Any) -> Any:
+        """Version 1 knew videos only."""
+        if isinstance(values, dict) and values.get("version") == 1:
+            recording = values.get("recording")
+            if isinstance(recording, dict):
+                values = {**values, "version": 2, "recording": {"kind": "video", **recording}}
+        return values
+
+    def to_json(self) -> str:
+        """Return the content of storyboard.json."""
+        return self.model_dump_json(indent=2) + "\n"
+
+    def __repr__(self) -> str:
+        steps = "1 step" if len(self.steps) == 1 else f"{len(self.steps)} steps"
+        return f"Storyboard({self.title!r}, {steps}, {self.recording.duration_seconds:.1f} s)"
+
+    __str__ = __repr__
+
+
+def storyboard_schema() -> dict[str, Any]:
+    """Return the published JSON schema of storyboard.json."""
+    return {"$schema": DIALECT, **Storyboard.model_json_schema()}
 
 
 def read_storyboard(path: Path | str) -> Storyboard:

@@ -78,3 +78,20 @@ def _free_space(folder: Path) -> str:
         with contextlib.suppress(OSError):
             return f" ({shutil.disk_usage(place).free / 1e6:.1f} MB free)"
     return ""
+
+
+def check_writable(output: Path) -> None:
+    """Find out before hours of work, not after, that results cannot be written."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=output):
+            pass
+    except (FileExistsError, NotADirectoryError) as problem:
+        raise OutputError(
+            f"{output}: is in the way (a file, not a folder); name another folder with -o"
+        ) from problem
+    except OSError as problem:
+        raise OutputError(
+            f"{output}: cannot be written to ({problem.strerror}); "
+            "change its permissions or name another folder with -o"
+        ) from problem

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from stepreel.errors import SettingsError
+
 if TYPE_CHECKING:
     import torch
 
@@ -25,7 +27,18 @@ def check_device(name: str) -> Device:
         if name == known:
             device: Device = known
             return device
-    raise ValueError(f"unknown device {name!r}; known: {', '.join(get_args(Device))}")
+    raise SettingsError(f"unknown device {name!r}; known: {', '.join(get_args(Device))}")
+
+
+def usable_device(name: str) -> Device:
+    """Return a device's name if this machine has it; torch is loaded only to look for a GPU.
+
+    So a missing device is found out before hours of extraction, not after.
+    """
+    device = check_device(name)
+    if device in ("cuda", "mps"):
+        pick_device(device)
+    return device
 
 
 def pick_device(name: Device = "auto") -> torch.device:
@@ -37,7 +50,7 @@ def pick_device(name: Device = "auto") -> torch.device:
         return torch.device(next((kind for kind, there in available.items() if there), "cpu"))
     if not available.get(name, True):
         there = ", ".join(["cpu", *(kind for kind, is_there in available.items() if is_there)])
-        raise ValueError(f"this machine, or its PyTorch, has no device {name!r}; it has: {there}")
+        raise SettingsError(f"this machine or its PyTorch has no device {name!r}; it has: {there}")
     return torch.device(name)
 
 

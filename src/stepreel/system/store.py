@@ -157,7 +157,7 @@ def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
         write_text(path, json.dumps({**facts, "fingerprint": entry.fingerprint}, indent=1))
 
 
-def read_rows(path: Path, name: str, start: int, stop: int) -> NDArray[Any]:
+def read_slice(path: Path, name: str, start: int, stop: int) -> NDArray[Any]:
     """Read rows start..stop of one array without loading the rest."""
     with _reading(path), _open(path) as file:
         rows: NDArray[Any] = file.get_slice(name)[start:stop]

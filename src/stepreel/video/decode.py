@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError
 from stepreel.system.machine import usable_cores
-from stepreel.types import Recording
+from stepreel.types import VideoFile
 
 Picture = NDArray[np.uint8]
 
@@ -58,7 +58,7 @@ def fingerprint_of(path: Path) -> str:
         raise RecordingError(_unreadable(path, problem)) from problem
 
 
-def probe(path: Path | str) -> Recording:
+def probe(path: Path | str) -> VideoFile:
     """Read the facts of a recording from its header and first frame."""
     path = Path(path)
     _check_is_a_file(path)
@@ -83,7 +83,7 @@ def probe(path: Path | str) -> Recording:
             if s.start_time is not None and s.time_base is not None and s.type in ("video", "audio")
         ]
         player_zero = float(min(starts)) if starts else first_seconds
-        return Recording(
+        return VideoFile(
             path=path,
             fingerprint=fingerprint,
             width=width,
@@ -113,37 +113,35 @@ def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
     return (frame.height, width) if round(frame.rotation / 90) % 2 else (width, frame.height)
 
 
-def display_seconds(frame: VideoFrame, recording: Recording) -> float:
+def display_seconds(frame: VideoFrame, video: VideoFile) -> float:
     """Return how long the last frame stays on screen; a claim beyond reason is cut short."""
     if frame.duration and frame.time_base:
         return min(float(frame.duration * frame.time_base), LONGEST_LAST_FRAME_SECONDS)
-    return 1.0 / recording.fps if recording.fps > 0 else 0.0
+    return 1.0 / video.fps if video.fps > 0 else 0.0
 
 
 def frames_from(
-    recording: Recording, seconds: float, decoding: Decoding
+    video: VideoFile, seconds: float, decoding: Decoding
 ) -> Iterator[tuple[VideoFrame, float]]:
     """Yield frames with their times, beginning at or before `seconds`."""
-    with _open(recording.path) as container:
-        stream = _video_stream(recording.path, container)
-        if seconds > 0 and not _seek(recording, container, stream, seconds):
-            yield from frames_from(recording, 0.0, decoding)
+    with _open(video.path) as container:
+        stream = _video_stream(video.path, container)
+        if seconds > 0 and not _seek(video, container, stream, seconds):
+            yield from frames_from(video, 0.0, decoding)
             return
-        for frame, stamp in _frames(recording, container, stream, decoding):
-            yield frame, stamp - recording.first_frame_seconds
+        for frame, stamp in _frames(video, container, stream, decoding):
+            yield frame, stamp - video.first_frame_seconds
 
 
-def _seek(
-    recording: Recording, container: InputContainer, stream: VideoStream, seconds: float
-) -> bool:
+def _seek(video: VideoFile, container: InputContainer, stream: VideoStream, seconds: float) -> bool:
     """Go to the last key frame at or before `seconds`; False if the file cannot be sought in."""
     time_base = stream.time_base
     assert time_base is not None
-    ticks = int((recording.first_frame_seconds + seconds) / time_base)
+    ticks = int((video.first_frame_seconds + seconds) / time_base)
     try:
         container.seek(ticks, stream=stream, backward=True, any_frame=False)
-        landed = next(_frames(recording, container, stream, Decoding()), None)
-        if landed is None or landed[1] - recording.first_frame_seconds > seconds:
+        landed = next(_frames(video, container, stream, Decoding()), None)
+        if landed is None or landed[1] - video.first_frame_seconds > seconds:
             return False  # a file without an index may land late
         container.seek(ticks, stream=stream, backward=True, any_frame=False)
     except av.error.FFmpegError:
@@ -152,15 +150,15 @@ def _seek(
 
 
 def _frames(
-    recording: Recording, container: InputContainer, stream: VideoStream, decoding: Decoding
+    video: VideoFile, container: InputContainer, stream: VideoStream, decoding: Decoding
 ) -> Iterator[tuple[VideoFrame, float]]:
     """Yield frames with strictly increasing times on the file's own clock, and note what is odd."""
     last: float | None = None
-    step = 1.0 / (recording.fps or 30.0)
-    for frame in _decoded(recording.path, container, stream, decoding):
-        seconds = _stamp(frame, recording.shown_in_decoding_order)
+    step = 1.0 / (video.fps or 30.0)
+    for frame in _decoded(video.path, container, stream, decoding):
+        seconds = _stamp(frame, video.shown_in_decoding_order)
         if seconds is None:
-            seconds = recording.first_frame_seconds if last is None else last + step
+            seconds = video.first_frame_seconds if last is None else last + step
         if last is not None and seconds <= last:
             decoding.misplaced_frames += 1
             continue

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from av.video.frame import VideoFrame
 
-from stepreel.types import Recording
+from stepreel.types import VideoFile
 from stepreel.video.decode import Decoding, Picture, display_seconds, frames_from, shrink
 
 PICTURE_PIXELS = 480
@@ -39,20 +39,18 @@ class Moment:
 
 
 def walk_moments(
-    recording: Recording, *, rate: float, first_index: int = 0, decoding: Decoding | None = None
+    video: VideoFile, *, rate: float, first_index: int = 0, decoding: Decoding | None = None
 ) -> Iterator[Moment]:
     """Yield a moment for every grid time `index / rate` from `first_index` to the end.
 
     Starting later gives the very moments a start at 0 would have given.
     """
     decoding = decoding if decoding is not None else Decoding()
-    shrinker = _Shrinker(recording)
+    shrinker = _Shrinker(video)
     index = first_index
     before: _Shown | None = None
     shown: _Shown | None = None
-    for frame, seconds in frames_from(
-        recording, max(0.0, first_index / rate - LEAD_SECONDS), decoding
-    ):
+    for frame, seconds in frames_from(video, max(0.0, first_index / rate - LEAD_SECONDS), decoding):
         after = _Shown(frame, seconds)
         while shown is not None and index / rate < after.seconds - STAMP_TOLERANCE_SECONDS:
             yield shrinker.moment(index, rate, shown, (shown, after))
@@ -60,7 +58,7 @@ def walk_moments(
         before, shown = shown, after
     if shown is None:
         return
-    decoding.end_seconds = shown.seconds + display_seconds(shown.frame, recording)
+    decoding.end_seconds = shown.seconds + display_seconds(shown.frame, video)
     pair = (before, shown) if before is not None else None
     while index / rate < decoding.end_seconds - STAMP_TOLERANCE_SECONDS or index == 0:
         yield shrinker.moment(index, rate, shown, pair)
@@ -81,12 +79,12 @@ class _Shown:
 class _Shrinker:
     """Makes the small upright pictures of one recording; each frame is shrunk at most once."""
 
-    recording: Recording
+    video: VideoFile
     _rgb_size: tuple[int, int] = field(init=False)
     _gray_size: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        size = (self.recording.width, self.recording.height)
+        size = (self.video.width, self.video.height)
         self._rgb_size = fit_inside(*size, PICTURE_PIXELS)
         self._gray_size = fit_inside(*size, FLOW_PIXELS)
 

@@ -13,8 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.storyboard.schema import Strip
-from stepreel.system.store import read_rows
+from stepreel.system.store import read_slice
 from stepreel.types import Seconds
 from stepreel.video.decode import Picture
 from stepreel.video.moments import PICTURE_PIXELS, Moment
@@ -45,6 +44,21 @@ class PreviewMaker:
 
 
 @dataclass(frozen=True)
+class ThumbnailSheet:
+    """One JPEG with small thumbnails of a whole recording, row by row.
+
+    interval_seconds  thumbnail i shows the moment i × this
+    """
+
+    jpeg: bytes
+    count: int
+    columns: int
+    tile_width: int
+    tile_height: int
+    interval_seconds: float
+
+
+@dataclass(frozen=True)
 class Previews:
     """The stored pictures of one recording; each is read when asked for."""
 
@@ -54,7 +68,7 @@ class Previews:
     @classmethod
     def open(cls, path: Path, n_moments: int) -> Previews:
         """Open the file `PreviewMaker`'s arrays were stored in."""
-        return cls(path, np.cumsum(read_rows(path, "sizes", 0, n_moments)))
+        return cls(path, np.cumsum(read_slice(path, "sizes", 0, n_moments)))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -62,10 +76,10 @@ class Previews:
     def jpeg(self, moment: int) -> bytes:
         """Return the picture of one moment."""
         start = int(self.ends[moment - 1]) if moment else 0
-        rows = read_rows(self.path, "jpeg", start, int(self.ends[moment]))
+        rows = read_slice(self.path, "jpeg", start, int(self.ends[moment]))
         return bytes(np.asarray(rows, np.uint8))
 
-    def strip(self, times: Seconds) -> tuple[Strip, bytes]:
+    def thumbnails(self, times: Seconds) -> ThumbnailSheet:
         """Return one picture of at most 150 small thumbnails, evenly spaced over `times`."""
         stride = max(1, -(-len(self) // STRIP_TILES))
         moments = range(0, len(self), stride)
@@ -78,15 +92,14 @@ class Previews:
             top, left = height * (number // columns), width * (number % columns)
             sheet[top : top + height, left : left + width] = tile
         spacing = float(times[1] - times[0]) if len(times) > 1 else 1.0
-        strip = Strip(
-            file="pictures/strip.jpg",
+        return ThumbnailSheet(
+            jpeg=encode_jpeg(sheet, QUALITY - 5),
             count=len(tiles),
             columns=columns,
             tile_width=width,
             tile_height=height,
             interval_seconds=stride * spacing,
         )
-        return strip, encode_jpeg(sheet, QUALITY - 5)
 
     def _tile(self, moment: int) -> Picture:
         flags = cv2.IMREAD_REDUCED_COLOR_2  # half size straight from the JPEG: a quarter the work

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.crosstask import FORMAT, read_steps
 from stepreel.evaluation.truth.annotation import Problems
 
@@ -235,10 +235,10 @@ def test_a_listed_name_never_leads_out_of_the_folder(root: Path) -> None:
 
 
 def test_what_is_missing_is_named(root: Path) -> None:
-    with pytest.raises(NotThereError, match="tasks_primary"):
+    with pytest.raises(DatasetMissingError, match="tasks_primary"):
         FORMAT.read(request(root / "crosstask_features"))
     (root / "crosstask_release" / "videos.csv").unlink()
-    with pytest.raises(NotThereError, match=r"videos\.csv"):
+    with pytest.raises(DatasetMissingError, match=r"videos\.csv"):
         FORMAT.read(request(root))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import LabelledTask, NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.datasets.base import LabelledTask, Request
 from stepreel.evaluation.datasets.egoprocel import FORMAT, read, read_key_steps
 from stepreel.evaluation.truth.annotation import Problems, Row, TrueStep
 
@@ -379,10 +379,10 @@ def test_a_folder_of_labels_that_belongs_to_no_part_is_named(tmp_path: Path) -> 
 
 
 def test_a_missing_dataset_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="annotations: the folder of labels is not there"):
+    with pytest.raises(DatasetMissingError, match="annotations: the folder of labels is not there"):
         strict(tmp_path)
     (tmp_path / "annotations").mkdir()
-    with pytest.raises(NotThereError, match="holds no folder of a task"):
+    with pytest.raises(DatasetMissingError, match="holds no folder of a task"):
         strict(tmp_path)
     assert "annotations/" in FORMAT.layout
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError, RecordingError
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.frame_labels import BREAKFAST, GTEA, SALADS, read_frame_labels
 from stepreel.evaluation.truth.annotation import Problems, Row
 from stepreel.evaluation.truth.lines import read_lines
@@ -299,12 +299,12 @@ def test_labels_do_not_change_the_fingerprint(root: Path) -> None:
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="nowhere"):
+    with pytest.raises(DatasetMissingError, match="nowhere"):
         BREAKFAST.read(request(tmp_path / "nowhere"))
-    with pytest.raises(NotThereError, match="groundTruth"):
+    with pytest.raises(DatasetMissingError, match="groundTruth"):
         BREAKFAST.read(request(tmp_path))
     (tmp_path / "groundTruth").mkdir()
-    with pytest.raises(NotThereError, match="holds no file of labels"):
+    with pytest.raises(DatasetMissingError, match="holds no file of labels"):
         BREAKFAST.read(request(tmp_path))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.ikea import FORMAT
 from stepreel.evaluation.truth.annotation import Problems
 
@@ -242,5 +242,5 @@ def test_the_file_may_lie_higher_up(root: Path) -> None:
     (root / "action_annotations" / "gt_segments.json").rename(root / "gt_segments.json")
     assert len(FORMAT.read(request(root))) == 1
     (root / "gt_segments.json").rename(root / "mine.json")
-    with pytest.raises(NotThereError, match=r"gt_segments\.json"):
+    with pytest.raises(DatasetMissingError, match=r"gt_segments\.json"):
         FORMAT.read(request(root))

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError, RecordingError
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.jigsaws import FORMAT, read_transcription
 from stepreel.evaluation.truth.annotation import Problems
 
@@ -216,10 +216,10 @@ def test_a_byte_order_mark_and_other_ends_of_lines_are_no_problem(root: Path) ->
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="Knot_Tying, Needle_Passing, Suturing"):
+    with pytest.raises(DatasetMissingError, match="Knot_Tying, Needle_Passing, Suturing"):
         FORMAT.read(request(tmp_path))
     (tmp_path / "Suturing").mkdir()
-    with pytest.raises(NotThereError, match="transcriptions"):
+    with pytest.raises(DatasetMissingError, match="transcriptions"):
         FORMAT.read(request(tmp_path))
 
 

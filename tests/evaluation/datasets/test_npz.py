@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import (
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.npz import read, read_labels
@@ -274,9 +273,9 @@ def test_files_without_times_take_the_frame_rate_that_is_stated(tmp_path: Path) 
 
 
 def test_a_folder_that_is_missing_or_holds_nothing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="is not there"):
+    with pytest.raises(DatasetMissingError, match="is not there"):
         strict(tmp_path / "nowhere")
-    with pytest.raises(NotThereError, match=r"holds no \.npz file"):
+    with pytest.raises(DatasetMissingError, match=r"holds no \.npz file"):
         strict(tmp_path)
 
 

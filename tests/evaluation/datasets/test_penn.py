@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets import tfrecord
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.penn import FORMAT
 from stepreel.evaluation.datasets.tfrecord import masked_crc32c, parse_example, read_records
 from stepreel.evaluation.truth.annotation import Problems
@@ -225,12 +225,12 @@ def test_a_folder_of_labels_that_cannot_be_read_is_a_problem(
     folder = root / "penn_action_labels" / closed
     usual = Path.iterdir
 
-    def refuse(path: Path) -> object:
+    def raise_dataset_error(path: Path) -> object:
         if path == folder:
             raise PermissionError(13, "Permission denied")
         return usual(path)
 
-    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(Path, "iterdir", raise_dataset_error)
     with pytest.raises(DatasetError, match=rf"{closed}: cannot be read \(Permission denied\)"):
         FORMAT.read(request(root))
     wish = lenient(root)
@@ -295,7 +295,7 @@ def test_a_video_in_both_splits_is_a_problem(root: Path) -> None:
 
 
 def test_pickles_are_refused_with_advice(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="neither penn_action_labels nor"):
+    with pytest.raises(DatasetMissingError, match="neither penn_action_labels nor"):
         FORMAT.read(request(tmp_path))
     (tmp_path / "train.pkl").write_bytes(b"\x80\x04.")
     with pytest.raises(DatasetError, match=r"train\.pkl: pickles can run code .*numpy\.save"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.procel import FORMAT, split_overlaps
 from stepreel.evaluation.truth.annotation import Problems, Row
 
@@ -272,8 +272,8 @@ def test_a_cut_file_is_refused(root: Path) -> None:
 
 
 def test_what_is_missing_is_named(root: Path) -> None:
-    with pytest.raises(NotThereError, match=r"neither TASK/data\.mat nor"):
+    with pytest.raises(DatasetMissingError, match=r"neither TASK/data\.mat nor"):
         FORMAT.read(request(root / "perform_cpr"))
     (root / "perform_cpr" / "readme.txt").unlink()
-    with pytest.raises(NotThereError, match=r"readme\.txt"):
+    with pytest.raises(DatasetMissingError, match=r"readme\.txt"):
         FORMAT.read(request(root))

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError, RecordingError
-from stepreel.evaluation.datasets.base import LabelledRecording, NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
+from stepreel.evaluation.datasets.base import LabelledRecording, Request
 from stepreel.evaluation.datasets.convert_mapping import convert, main
 from stepreel.evaluation.datasets.steps_release import FORMAT, read
 from stepreel.evaluation.truth.annotation import Problems, TrueStep
@@ -128,7 +128,7 @@ def test_cues_are_picked_by_name(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no cue 'gaze'; known here: appearance, motion"):
         recordings(tmp_path, cues=("gaze",))
     (tmp_path / NPY).unlink()
-    with pytest.raises(NotThereError, match="the features of motion are not there"):
+    with pytest.raises(DatasetMissingError, match="the features of motion are not there"):
         recordings(tmp_path, cues=("motion",))
 
 
@@ -175,7 +175,7 @@ def test_a_name_without_the_shape_is_refused(tmp_path: Path) -> None:
 def test_pickled_mappings_are_refused_with_the_command_that_converts_them(tmp_path: Path) -> None:
     mapping = (tmp_path / DAT).with_suffix(".json")
     mapping.unlink()
-    with pytest.raises(NotThereError, match="the mapping from frames to rows"):
+    with pytest.raises(DatasetMissingError, match="the mapping from frames to rows"):
         skipped(tmp_path)
     pickled = mapping.with_suffix(".pkl")
     pickled.write_bytes(pickle.dumps({key: i for i, key in enumerate(KEYS)}))
@@ -279,13 +279,13 @@ def test_labels_past_the_last_frame_are_named_or_left_out(tmp_path: Path) -> Non
 
 
 def test_a_missing_release_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="released features is not there"):
+    with pytest.raises(DatasetMissingError, match="released features is not there"):
         skipped(tmp_path / "nowhere")
     with pytest.raises(DatasetError, match="no task 'tent'; known here: meccano"):
         recordings(tmp_path, task="tent")
     (tmp_path / DAT).unlink()
     (tmp_path / NPY).unlink()
-    with pytest.raises(NotThereError, match="neither appearance nor motion"):
+    with pytest.raises(DatasetMissingError, match="neither appearance nor motion"):
         skipped(tmp_path)
     assert "convert_mapping" in FORMAT.layout
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from videos import write_video
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import LabelledTask, NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.datasets.base import LabelledTask, Request
 from stepreel.evaluation.datasets.videos import read
 from stepreel.evaluation.truth.annotation import Problems, TrueStep
-from stepreel.types import Recording
+from stepreel.types import VideoFile
 from stepreel.video.decode import probe
 
 FPS = 10
@@ -106,7 +106,7 @@ def test_rows_of_frames_count_the_frames_of_their_video(folder: Path) -> None:
 
 
 def test_rows_of_frames_need_a_frame_rate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rateless(path: Path) -> Recording:
+    def rateless(path: Path) -> VideoFile:
         return replace(probe(path), fps=0.0)
 
     monkeypatch.setattr("stepreel.video.decode.probe", rateless)
@@ -207,7 +207,7 @@ def test_an_unreadable_label_file_is_named_or_left_out(folder: Path) -> None:
 
 
 def test_a_folder_that_is_missing_or_without_videos_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="the folder of videos is not there"):
+    with pytest.raises(DatasetMissingError, match="the folder of videos is not there"):
         strict(tmp_path / "nowhere")
-    with pytest.raises(NotThereError, match="holds no video"):
+    with pytest.raises(DatasetMissingError, match="holds no video"):
         strict(tmp_path)

@@ -12,7 +12,7 @@ from evaluations import make_evaluation
 from stepreel.evaluation.methods.baselines import BASELINES
 from stepreel.evaluation.methods.catalog import METHODS, NULL_METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
-from stepreel.evaluation.report.layout import in_order, lay_out
+from stepreel.evaluation.report.layout import in_order, lay_out_task
 from stepreel.evaluation.report.page import render_evaluation
 from stepreel.evaluation.report.pictures import Bar, Barcode, Confusion, TaskPictures
 from stepreel.report.page import sha256_source
@@ -171,11 +171,15 @@ def test_steps_are_compared_with_the_best_null_and_an_equal_split():
     figures = results["protocols"]["strict"]
     with_nulls(results, "strict", 10.0)
     with_f1(results, "strict", time_kmeans=(33.0, 0.0))
-    view = lay_out(drawn([Bar(0, 1, 5)]), figures)
+    view = lay_out_task(drawn([Bar(0, 1, 5)]), figures)
     assert view.null == "time-kmeans"
     assert view.compared == ["paper", "stepreel", "time-kmeans", "equal-split"]
     with_f1(results, "strict", equal_split=(34.0, 0.0))
-    assert lay_out(drawn([Bar(0, 1, 5)]), figures).compared == ["paper", "stepreel", "equal-split"]
+    assert lay_out_task(drawn([Bar(0, 1, 5)]), figures).compared == [
+        "paper",
+        "stepreel",
+        "equal-split",
+    ]
 
 
 def test_the_best_learned_method_is_compared_with_the_best_null():
@@ -314,7 +318,7 @@ def test_sweeps_and_other_measures_become_tables():
 
 def test_all_of_a_steps_bars_in_a_row_are_one_path():
     bars = [Bar(0, 0.25, 5), Bar(0.25, 0.5, 0), Bar(0.5, 0.75, 5), Bar(0.75, 1, -2)]
-    view = lay_out(drawn(bars, found={"paper": bars, "equal-split": bars[:3]}), {})
+    view = lay_out_task(drawn(bars, found={"paper": bars, "equal-split": bars[:3]}), {})
     assert [(step.name, path) for step, path in view.takes[0].lanes[1].paths] == [
         ("background", "M1000 0h1000v1h-1000"),
         ("pour", "M0 0h1000v1h-1000M2000 0h1000v1h-1000"),
@@ -324,7 +328,7 @@ def test_all_of_a_steps_bars_in_a_row_are_one_path():
 
 
 def test_colours_follow_the_place_of_a_step_and_not_its_number():
-    view = lay_out(drawn([Bar(0, 1, 9)]), {})
+    view = lay_out_task(drawn([Bar(0, 1, 9)]), {})
     kinds = [step.kind and step.kind.letter for step in view.steps]
     assert [step.id for step in view.steps] == [0, 5, 9]
     assert kinds == [None, "A", "B"]
@@ -335,7 +339,9 @@ def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
     def shares(*seconds: float) -> list[float]:
         one = drawn([Bar(0, 1, 5)])
         codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in seconds]
-        return [take.share for take in lay_out(dataclasses.replace(one, barcodes=codes), {}).takes]
+        return [
+            take.share for take in lay_out_task(dataclasses.replace(one, barcodes=codes), {}).takes
+        ]
 
     assert shares(40, 20) == [100, 50]
     assert shares(40, 2) == [100, 100]
@@ -344,7 +350,7 @@ def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
 def test_steps_that_share_a_name_are_told_apart_in_a_confusion():
     one = drawn([Bar(0, 1, 5)], names=("pour", "pour"))
     confusion = Confusion("paper", [0, 9, 5, -2], [[0.0] * 4] * 3)
-    view = lay_out(dataclasses.replace(one, confusions=[confusion]), {})
+    view = lay_out_task(dataclasses.replace(one, confusions=[confusion]), {})
     assert [(name, step and step.id) for name, step in view.heats[0].columns] == [
         ("no step", None),
         ("pour", 9),
@@ -361,25 +367,25 @@ def test_a_confusion_names_its_clusters_by_the_ids_of_steps():
 
 
 def test_a_step_without_a_name_is_called_step_and_its_number():
-    view = lay_out(drawn([Bar(0, 1, 9)], names=("5", "stir")), {})
+    view = lay_out_task(drawn([Bar(0, 1, 9)], names=("5", "stir")), {})
     assert [step.name for step in view.steps] == ["background", "step 5", "stir"]
 
 
 def test_recordings_of_one_scale_have_a_time_axis():
     one = drawn([Bar(0, 1, 5)])
     codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in (185.0, 100.0)]
-    ticks = lay_out(dataclasses.replace(one, barcodes=codes), {}).ticks
+    ticks = lay_out_task(dataclasses.replace(one, barcodes=codes), {}).ticks
     assert [tick.text for tick in ticks] == ["0:00", "0:30", "1:00", "1:30", "2:00", "2:30", "3:05"]
     assert (ticks[0].x, ticks[2].x, ticks[-1].x) == (0, 32.43, 100)
     codes[1] = dataclasses.replace(codes[1], seconds=10.0)
-    assert lay_out(dataclasses.replace(one, barcodes=codes), {}).ticks == []
+    assert lay_out_task(dataclasses.replace(one, barcodes=codes), {}).ticks == []
 
 
 def test_bars_with_nothing_to_see_are_put_away_unless_there_is_nothing_else():
     bars = [Bar(0, 1, 5)]
-    both = lay_out(drawn(bars, found={"paper": bars, "concatenated-split": bars}), {})
+    both = lay_out_task(drawn(bars, found={"paper": bars, "concatenated-split": bars}), {})
     assert both.put_away == ["concatenated-split"]
-    assert lay_out(drawn(bars, found={"concatenated-split": bars}), {}).put_away == []
+    assert lay_out_task(drawn(bars, found={"concatenated-split": bars}), {}).put_away == []
 
 
 def test_a_page_of_many_recordings_stays_small():

@@ -5,16 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import NotThereError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.sample import read_truth
 from stepreel.evaluation.truth.annotation import Problems, Row
 from stepreel.evaluation.truth.formats import (
     FORMATS,
-    find_truth,
+    find_label_files,
     guess_format,
     guess_line,
-    read_rows,
+    read_label_rows,
 )
 from stepreel.storyboard.schema import KeyStep, RecordingReference, Storyboard
 
@@ -39,6 +38,7 @@ def board(path: Path) -> Path:
         KeyStep(index=2, start=4, end=6, time=5, cluster=0, occurrence=1, occurrences=1, **facts),
     ]
     recording = RecordingReference(
+        kind="video",
         name="a.mp4",
         file="../a.mp4",
         fingerprint="0",
@@ -106,25 +106,27 @@ def test_an_empty_file_has_no_format(tmp_path: Path, text: str) -> None:
 def test_a_line_of_no_format_is_named_with_what_was_expected(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "\nstart,end,step\n")
     with pytest.raises(DatasetError, match=r"a\.csv, line 2: 'start,end,step' is a line of no kno"):
-        read_rows(path)
+        read_label_rows(path)
 
 
 def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
-    assert read_rows(write(tmp_path / "a.csv", "1.0,2.0,3 cut\n")) == [Row(1.0, 2.0, "3 cut", 1)]
-    assert read_rows(write(tmp_path / "a.eaf", EAF)) == [Row(0.0, 1.5, "2 cut")]
-    (row,) = read_rows(write(tmp_path / "b.csv", "1,2.0,3.0\n"))
+    assert read_label_rows(write(tmp_path / "a.csv", "1.0,2.0,3 cut\n")) == [
+        Row(1.0, 2.0, "3 cut", 1)
+    ]
+    assert read_label_rows(write(tmp_path / "a.eaf", EAF)) == [Row(0.0, 1.5, "2 cut")]
+    (row,) = read_label_rows(write(tmp_path / "b.csv", "1,2.0,3.0\n"))
     assert (row.start, row.end, row.line) == (2.0, 3.0, 1)
     frames = write(tmp_path / "a.txt", "SIL\nSIL\ncut\ncut\n")
-    assert read_rows(frames, 2.0) == [Row(0.0, 0.75, "SIL", 1), Row(0.75, 2.0, "cut", 3)]
-    (row,) = read_rows(write(tmp_path / "b.txt", "31 60 G1\n"))
+    assert read_label_rows(frames, 2.0) == [Row(0.0, 0.75, "SIL", 1), Row(0.75, 2.0, "cut", 3)]
+    (row,) = read_label_rows(write(tmp_path / "b.txt", "31 60 G1\n"))
     assert (row.start, row.end, row.label) == (
         pytest.approx(1, abs=0.02),
         pytest.approx(2, abs=0.02),
         "G1",
     )
     np.savez(tmp_path / "a.npz", times=np.arange(3) + 5.0, labels=np.array([0, 4, 4]))
-    assert read_rows(tmp_path / "a.npz") == [Row(4.5, 5.5, "0"), Row(5.5, 7.5, "4")]
-    assert read_rows(board(tmp_path / "a.json")) == [
+    assert read_label_rows(tmp_path / "a.npz") == [Row(4.5, 5.5, "0"), Row(5.5, 7.5, "4")]
+    assert read_label_rows(board(tmp_path / "a.json")) == [
         Row(1.0, 3.0, "2 kind B"),
         Row(4.0, 6.0, "1 kind A"),
     ]
@@ -132,20 +134,20 @@ def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
 
 def test_a_format_that_is_named_is_not_guessed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "1,12,15\n")
-    assert read_rows(path, kind="egoprocel") == [Row(1.0, 12.0, "15", 1)]
+    assert read_label_rows(path, kind="egoprocel") == [Row(1.0, 12.0, "15", 1)]
     with pytest.raises(DatasetError, match="unknown format 'srt'; known: egoprocel, elan, frames"):
-        read_rows(path, kind="srt")
+        read_label_rows(path, kind="srt")
 
 
 def test_the_truth_of_the_sample_is_read_alike(tmp_path: Path) -> None:
     path = write(tmp_path / "work-bench.steps.csv", "1.000,2.500,3 wipe\n4.000,5.000,1 screw\n")
     expected = [(one.start, one.end, f"{one.step} {one.name}") for one in read_truth(path)]
-    assert [(row.start, row.end, row.label) for row in read_rows(path)] == expected
+    assert [(row.start, row.end, row.label) for row in read_label_rows(path)] == expected
 
 
 def test_labels_per_frame_need_a_frame_rate(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"a\.txt: one label per frame .* give --fps"):
-        read_rows(write(tmp_path / "a.txt", "SIL\n"))
+        read_label_rows(write(tmp_path / "a.txt", "SIL\n"))
 
 
 @pytest.mark.parametrize(
@@ -163,13 +165,13 @@ def test_what_is_wrong_is_said_with_file_and_line(
     tmp_path: Path, name: str, text: str, complaint: str
 ) -> None:
     with pytest.raises(DatasetError, match=complaint):
-        read_rows(write(tmp_path / name, text))
+        read_label_rows(write(tmp_path / name, text))
 
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"1,2,3 caf\xe9\n")
     with pytest.raises(DatasetError, match=r"a\.csv: is no UTF-8 text"):
-        read_rows(tmp_path / "a.csv")
+        read_label_rows(tmp_path / "a.csv")
 
 
 def test_truth_is_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_truth_is_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
     for name in ["b.mp4", "notes.pdf", "empty/other.json", ".cache/storyboard.json"]:
         write(tmp_path / name, "")
     board(tmp_path / "take 1" / "storyboard.json")
-    found = find_truth(tmp_path, Problems())
+    found = find_label_files(tmp_path, Problems())
     assert {stem: str(path.relative_to(tmp_path)) for stem, path in found.items()} == {
         "01.tent.gopro": "01.tent.gopro.egoprocel.ann.csv",
         "b": "b.csv",
@@ -196,13 +198,13 @@ def test_two_files_of_one_recording_are_named_or_the_second_is_left_out(tmp_path
     write(tmp_path / "a.csv", "")
     write(tmp_path / "a.txt", "")
     with pytest.raises(DatasetError, match=r"a\.txt: a\.csv holds labels of a, too"):
-        find_truth(tmp_path, Problems())
+        find_label_files(tmp_path, Problems())
     problems = Problems(lenient=True)
-    assert find_truth(tmp_path, problems) == {"a": tmp_path / "a.csv"}
+    assert find_label_files(tmp_path, problems) == {"a": tmp_path / "a.csv"}
     assert len(problems.skipped) == 1
 
 
 def test_a_folder_of_labels_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotThereError, match="there is no such folder"):
-        find_truth(tmp_path / "nowhere", Problems())
+    with pytest.raises(DatasetMissingError, match="there is no such folder"):
+        find_label_files(tmp_path / "nowhere", Problems())
     assert set(FORMATS) == {"egoprocel", "elan", "frames", "jigsaws", "crosstask", "npz", "json"}

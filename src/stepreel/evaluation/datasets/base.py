@@ -6,14 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import Annotation, Problems
 from stepreel.features.feature_files import FeatureRecording
-
-
-class NotThereError(DatasetError):
-    """A file or folder that the dataset must have is missing; where to get it is said with it."""
-
 
 Split = str  # "train" or "test", where the dataset has an official split; otherwise ""
 

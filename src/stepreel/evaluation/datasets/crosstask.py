@@ -26,11 +26,11 @@ from stepreel.evaluation.datasets.reading import (
     as_recording,
     files_by_stem,
     must_be_there,
-    or_report,
-    pick_cues,
     pick_tasks,
+    raise_dataset_error,
     read_npy,
-    refuse,
+    report_failure,
+    requested_cues,
     shapes_in,
 )
 from stepreel.evaluation.truth.annotation import (
@@ -53,7 +53,7 @@ RELEASE = "crosstask_release"
 
 def read_steps(path: Path, fps: float | None) -> list[Row]:
     """Read lines of step, start and end in seconds, as they stand in the file."""
-    return _rows(path, read_lines(path), None, refuse)
+    return _rows(path, read_lines(path), None, raise_dataset_error)
 
 
 def _rows(
@@ -139,7 +139,7 @@ def read(request: Request) -> list[LabelledTask]:
     release = root / RELEASE if (root / RELEASE).is_dir() else root
     tasks = {task.name: task for task in _tasks(release / "tasks_primary.txt", request.problems)}
     numbers = {task.number: task.name for task in tasks.values()}
-    cues = pick_cues(request, tuple(COLUMNS), USUAL_CUES)
+    cues = requested_cues(request, tuple(COLUMNS), USUAL_CUES)
     files = _open(release, request)
     found = [
         _labelled(tasks[name], files, cues, request)
@@ -253,8 +253,8 @@ def _recording(
     if files.features and features is None and watch is None:
         request.problems.report(f"{place(path)}: has no features ({video}.npy)")
         return None
-    lines = or_report(request.problems, partial(read_lines, path))
-    length = 0 if features is None else or_report(request.problems, partial(_length, features))
+    lines = report_failure(request.problems, partial(read_lines, path))
+    length = 0 if features is None else report_failure(request.problems, partial(_length, features))
     if lines is None or length is None:
         return None
     fps = request.fps or 1.0

@@ -24,7 +24,7 @@ from stepreel.evaluation.datasets.base import (
     Request,
 )
 from stepreel.evaluation.datasets.egoprocel_layout import Listed, find_recordings, is_wanted
-from stepreel.evaluation.datasets.reading import MOST_DIGITS, or_report, whole_number
+from stepreel.evaluation.datasets.reading import MOST_DIGITS, report_failure, whole_number
 from stepreel.evaluation.truth.annotation import (
     Problems,
     Row,
@@ -75,11 +75,11 @@ def key_steps_in(path: Path, problems: Problems) -> list[Row] | None:
 
     An empty file says that no key step was done; the dataset has such.
     """
-    lines = or_report(problems, partial(read_lines, path))
+    lines = report_failure(problems, partial(read_lines, path))
     if lines is None:
         return None
     rows = (
-        or_report(problems, partial(_row, path, number, line))
+        report_failure(problems, partial(_row, path, number, line))
         for number, line in enumerate(lines, 1)
         if line.strip()
     )

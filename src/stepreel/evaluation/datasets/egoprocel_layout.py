@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.reading import VIDEOS, must_be_there
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.features.array_files import READERS
@@ -100,7 +100,7 @@ def find_recordings(request: Request) -> list[Listed]:
     root = must_be_there(request.root / "annotations", "the folder of labels")
     folders = _find_tasks(root, request.problems)
     if not folders:
-        raise NotThereError(f"{root}: holds no folder of a task")
+        raise DatasetMissingError(f"{root}: holds no folder of a task")
     wanted = {task: at for task, at in sorted(folders.items()) if is_wanted(request, task)}
     if not wanted:
         known = dict.fromkeys([*(part.group for part, _ in folders.values()), *folders])

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.errors import DatasetError, RecordingError
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
     Split,
 )
@@ -30,11 +29,11 @@ from stepreel.evaluation.datasets.reading import (
     files_by_stem,
     must_be_there,
     names_used,
-    or_report,
-    pick_cues,
     pick_tasks,
     read_npy,
     read_table,
+    report_failure,
+    requested_cues,
     shapes_in,
     whole_number,
 )
@@ -168,7 +167,7 @@ def _open(kind: _Kind, request: Request) -> _Folder:
         _mapping(kind, request),
     )
     if not folder.truths:
-        raise NotThereError(f"{truth}: holds no file of labels")
+        raise DatasetMissingError(f"{truth}: holds no file of labels")
     return folder
 
 
@@ -182,7 +181,7 @@ def _truths(folder: _Folder, names: Iterable[str]) -> dict[str, _Truth]:
             problems.report(f"{place(folder.features[name])}: has no labels in groundTruth")
         elif folder.features and features is None:
             problems.report(f"{place(path)}: has no features (.npy or .txt)")
-        elif (truth := or_report(problems, partial(_truth, path, features))) is not None:
+        elif (truth := report_failure(problems, partial(_truth, path, features))) is not None:
             found[name] = truth
     return found
 
@@ -217,7 +216,7 @@ def _read_features(path: Path, cue: str, frames: int, fps: float) -> FeatureReco
 def _task(folder: _Folder, task: str, names: Iterable[str]) -> LabelledTask:
     kind, request = folder.kind, folder.request
     fps = request.fps or kind.fps
-    (cue,) = pick_cues(request, (LONE_CUE,), (LONE_CUE,))
+    (cue,) = requested_cues(request, (LONE_CUE,), (LONE_CUE,))
     truths = _truths(folder, names)
     steps = folder.steps or _number(kind, truths.values())
     recordings = []

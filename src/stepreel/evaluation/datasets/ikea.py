@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stepreel.errors import DatasetError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
     Split,
 )
@@ -23,8 +22,8 @@ from stepreel.evaluation.datasets.reading import (
     is_plain,
     must_be_there,
     names_used,
-    or_report,
     pick_tasks,
+    report_failure,
     seconds_in,
 )
 from stepreel.evaluation.truth.annotation import (
@@ -69,7 +68,7 @@ def read(request: Request) -> list[LabelledTask]:
     root = must_be_there(request.root, "the dataset's folder")
     path = _find(root, SEGMENTS)
     if path is None:
-        raise NotThereError(f"{root}: holds none of {', '.join(SEGMENTS)}")
+        raise DatasetMissingError(f"{root}: holds none of {', '.join(SEGMENTS)}")
     takes = _takes(path, request)
     steps = _steps(root, takes, request.problems)
     tasks = [
@@ -92,7 +91,9 @@ def _takes(path: Path, request: Request) -> dict[str, list[_Scan]]:
         if not (is_plain(furniture) and is_plain(name) and _is_text(key)):
             request.problems.report(f"{place(path)}: {key!r}; expected furniture/take")
             continue
-        scan = or_report(request.problems, partial(_scan, name, f"{place(path)}, {key}", entry))
+        scan = report_failure(
+            request.problems, partial(_scan, name, f"{place(path)}, {key}", entry)
+        )
         if scan is not None:
             split = listed.get(key, scan.split)
             takes.setdefault(furniture, []).append(replace(scan, split=split))
@@ -183,7 +184,7 @@ def _splits(root: Path, problems: Problems) -> dict[str, Split]:
     for split in ("train", "test"):
         name = f"{split}_cross_env.txt"
         path = _find(root, (f"indexing_files/{name}", f"annotations/{name}", name))
-        lines = None if path is None else or_report(problems, partial(read_lines, path))
+        lines = None if path is None else report_failure(problems, partial(read_lines, path))
         for line, text in enumerate(lines or (), 1):
             if text.strip() and splits.setdefault(text.strip(), split) != split:
                 problems.report(f"{name}, line {line}: {text.strip()} is in train_cross_env, too")
@@ -194,7 +195,7 @@ def _steps(root: Path, takes: Mapping[str, Iterable[_Scan]], problems: Problems)
     """Give numbers to atomic actions by name: those that are listed, or else those that occur."""
     name = "atomic_action_list.txt"
     path = _find(root, (f"indexing_files/{name}", name))
-    lines = None if path is None else or_report(problems, partial(read_lines, path))
+    lines = None if path is None else report_failure(problems, partial(read_lines, path))
     if lines is None:
         return number_by_name(
             span.label for scans in takes.values() for scan in scans for span in scan.segments
@@ -237,7 +238,7 @@ def _recording(
     read_one = None
     if features is not None:
         rate = request.fps or (FPS if features.suffix.lower() == ".npy" else None)
-        length = or_report(request.problems, partial(seconds_in, features, rate))
+        length = report_failure(request.problems, partial(seconds_in, features, rate))
         if length is None:
             return None
         seconds = length or None

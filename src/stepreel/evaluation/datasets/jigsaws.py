@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.errors import DatasetError, RecordingError
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.reading import (
@@ -25,10 +24,10 @@ from stepreel.evaluation.datasets.reading import (
     files_by_stem,
     must_be_there,
     names_used,
-    or_report,
-    pick_cues,
     pick_tasks,
-    refuse,
+    raise_dataset_error,
+    report_failure,
+    requested_cues,
 )
 from stepreel.evaluation.truth.annotation import Row, StepList, annotate, place
 from stepreel.evaluation.truth.frame_spans import FrameSpan, one_at_a_time
@@ -59,7 +58,7 @@ def read_transcription(path: Path, fps: float | None) -> list[Row]:
 
     Every row begins and ends half a frame early, so that rounding moves no frame out of its step.
     """
-    spans = _spans(read_lines(path), lambda what: refuse(f"{place(path)}, {what}"))
+    spans = _spans(read_lines(path), lambda what: raise_dataset_error(f"{place(path)}, {what}"))
     return [_row(span, fps or FPS) for span in spans]
 
 
@@ -92,8 +91,8 @@ def read(request: Request) -> list[LabelledTask]:
     folders = {root.resolve().name: root} if lone else {name: root / name for name in TASKS}
     there = {name: folder for name, folder in folders.items() if folder.is_dir()}
     if not there:
-        raise NotThereError(f"{root}: holds none of the folders {', '.join(TASKS)}")
-    cues = pick_cues(request, tuple(COLUMNS), USUAL_CUES)
+        raise DatasetMissingError(f"{root}: holds none of the folders {', '.join(TASKS)}")
+    cues = requested_cues(request, tuple(COLUMNS), USUAL_CUES)
     tasks = [
         _task(name, there[name], cues, request)
         for name in pick_tasks(request, there, group="jigsaws")
@@ -110,7 +109,9 @@ def _task(name: str, folder: Path, cues: Sequence[str], request: Request) -> Lab
     recordings = []
     for trial in sorted({*transcriptions, *kinematics}):
         path, table = transcriptions.get(trial), kinematics.get(trial)
-        lines = [] if path is None else or_report(request.problems, partial(_lines, path, TRUTH))
+        lines = (
+            [] if path is None else report_failure(request.problems, partial(_lines, path, TRUTH))
+        )
         if lines is None:
             continue
         if trial in UNLABELLED and not any(map(str.strip, lines)):
@@ -143,7 +144,7 @@ def _recording(
     request: Request,
 ) -> LabelledRecording | None:
     fps = request.fps or FPS
-    frames = None if table is None else or_report(request.problems, partial(_count, table))
+    frames = None if table is None else report_failure(request.problems, partial(_count, table))
     if table is not None and frames is None:
         return None
 

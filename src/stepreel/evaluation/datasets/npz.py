@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.errors import DatasetError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.reading import (
     MOST_DIGITS,
     must_be_there,
-    or_report,
     pick_tasks,
+    report_failure,
     whole_number,
 )
 from stepreel.evaluation.truth.annotation import (
@@ -85,7 +84,7 @@ def read(request: Request) -> list[LabelledTask]:
         inside = sorted(root.iterdir()) if root.is_dir() else []
         folders, group = {readable(one.name): one for one in inside if _files_in(one)}, whole
     if not folders:
-        raise NotThereError(f"{root}: holds no .npz file, nor does a folder in it")
+        raise DatasetMissingError(f"{root}: holds no .npz file, nor does a folder in it")
     tasks = [
         _task(request, name, folders[name], group)
         for name in pick_tasks(request, folders, group=whole)
@@ -196,7 +195,7 @@ def _seconds(path: Path, times: NDArray[Any] | None, n: int, fps: float | None) 
 
 def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask:
     found = (
-        or_report(request.problems, partial(_load, path, request.fps))
+        report_failure(request.problems, partial(_load, path, request.fps))
         for path in _named_once(_files_in(folder), request.problems)
     )
     files = [file for file in found if file is not None and _keeps_rate(file, request)]
@@ -215,7 +214,7 @@ def _task(request: Request, name: str, folder: Path, group: str) -> LabelledTask
     for file in _alike(files, cues, request.problems):
         fps = None if file.own_times else request.fps
         features = partial(_read_features, file.path, cues, fps)
-        if or_report(request.problems, features) is None:  # such as NaN everywhere
+        if report_failure(request.problems, features) is None:  # such as NaN everywhere
             continue
         length = file.duration_seconds
         truth = annotate(file.path, file.rows, steps, request.problems, duration_seconds=length)
@@ -297,7 +296,7 @@ def _read_steps(folder: Path, problems: Problems) -> StepList | None:
     """Read `id,name` lines from steps.csv in the folder or its parent; None if there is none."""
     here = folder.resolve()
     path = next((one / STEPS for one in (here, here.parent) if (one / STEPS).is_file()), None)
-    lines = None if path is None else or_report(problems, partial(read_lines, path))
+    lines = None if path is None else report_failure(problems, partial(read_lines, path))
     if path is None or lines is None:
         return None
     names: dict[int, str] = {}

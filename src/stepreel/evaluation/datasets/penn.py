@@ -13,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.errors import DatasetError, RecordingError
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.penn_labels import (
@@ -34,8 +33,8 @@ from stepreel.evaluation.datasets.reading import (
     VIDEOS,
     files_by_stem,
     must_be_there,
-    or_report,
     pick_tasks,
+    report_failure,
     shapes_in,
 )
 from stepreel.evaluation.truth.annotation import (
@@ -61,7 +60,7 @@ def read(request: Request) -> list[LabelledTask]:
     records = sorted({*root.glob("*.tfrecord*"), *root.glob("tfrecords/*.tfrecord*")})
     if not labels.is_dir() and not records:
         refuse_pickles(root)
-        raise NotThereError(f"{root}: holds neither {LABELS} nor a .tfrecord file")
+        raise DatasetMissingError(f"{root}: holds neither {LABELS} nor a .tfrecord file")
     wanted = pick_tasks(request, N_PHASES, group="penn", aliases=ALIASES)
     found = from_folders(labels, request) if labels.is_dir() else from_records(records, request)
     labelled: dict[tuple[str, str], LabelledVideo] = {}
@@ -132,7 +131,7 @@ def _task(
         if features and file is None:
             request.problems.report(f"{video.written}: has no features")
             continue
-        clock = or_report(request.problems, partial(_clock, file, video, request))
+        clock = report_failure(request.problems, partial(_clock, file, video, request))
         if clock is None or not _are_phases(video, request):
             continue
         n = min(len(video.phases), len(clock))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.evaluation.datasets.base import Request, Split
-from stepreel.evaluation.datasets.reading import files_by_stem, or_report, read_npy
+from stepreel.evaluation.datasets.reading import files_by_stem, read_npy, report_failure
 from stepreel.evaluation.datasets.tfrecord import SequenceExample, read_examples
 from stepreel.evaluation.truth.annotation import place
 from stepreel.features.array_files import PICKLES
@@ -87,7 +87,7 @@ def from_folders(folder: Path, request: Request) -> Iterator[LabelledVideo]:
                 continue
             for video, path in _label_files(inside, where, request).items():
                 written = f"{where}/{place(path)}"
-                phases = or_report(request.problems, partial(_phases, path, written))
+                phases = report_failure(request.problems, partial(_phases, path, written))
                 if phases is not None:
                     yield LabelledVideo(video, action, written, phases, split)
 
@@ -134,12 +134,12 @@ def from_records(paths: Sequence[Path], request: Request) -> Iterator[LabelledVi
         split = SPLITS[names[0]] if names else ""
         examples = read_examples(path, ("name", "len", "frame_labels"))
         while (
-            found := or_report(request.problems, partial(next, examples, (0, None)))
+            found := report_failure(request.problems, partial(next, examples, (0, None)))
         ) is not None:
             offset, example = found
             if example is None:
                 break
-            told = or_report(request.problems, partial(_told, path, offset, example))
+            told = report_failure(request.problems, partial(_told, path, offset, example))
             if told is not None:
                 name, action, phases = told
                 yield LabelledVideo(name, action, f"{place(path)}, {name}", phases, split)

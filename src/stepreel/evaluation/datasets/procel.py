@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.errors import DatasetError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.egoprocel import key_steps_in
@@ -30,8 +29,8 @@ from stepreel.evaluation.datasets.reading import (
     VIDEOS,
     files_by_stem,
     must_be_there,
-    or_report,
     pick_tasks,
+    report_failure,
     seconds_in,
 )
 from stepreel.evaluation.truth.annotation import (
@@ -86,7 +85,9 @@ def read(request: Request) -> list[LabelledTask]:
     tables = {readable(file.parent.name): file.parent for file in converted.glob("*/*.csv")}
     matrices = {readable(file.parent.name): file for file in root.glob("*/data.mat")}
     if not tables and not matrices:
-        raise NotThereError(f"{root}: holds neither TASK/data.mat nor annotations/TASK/VIDEO.csv")
+        raise DatasetMissingError(
+            f"{root}: holds neither TASK/data.mat nor annotations/TASK/VIDEO.csv"
+        )
     tasks = []
     for name in pick_tasks(request, {*tables, *matrices}, group="procel"):
         truth = (
@@ -111,7 +112,7 @@ def _from_tables(folder: Path, request: Request) -> _Truth:
 
 def _from_matrix(task: str, path: Path, request: Request) -> _Truth | None:
     """Read the videos of a task: their names from readme.txt, in the order of data.mat."""
-    cells = or_report(request.problems, partial(_load, task, path))
+    cells = report_failure(request.problems, partial(_load, task, path))
     listed = _names(task, path.with_name("readme.txt"), request)
     if cells is None or listed is None:
         return None
@@ -126,7 +127,7 @@ def _from_matrix(task: str, path: Path, request: Request) -> _Truth | None:
         if name in videos:
             request.problems.report(f"readme.txt of {task}: {name} is listed twice")
             continue
-        found = or_report(request.problems, partial(_rows, called, times, len(cells.names)))
+        found = report_failure(request.problems, partial(_rows, called, times, len(cells.names)))
         if found is not None:
             videos[name] = _Video(called, found, seconds)
     steps = dict(enumerate(cells.names, 1))
@@ -195,7 +196,7 @@ def _end(parts: object) -> float | None:
 def _names(task: str, path: Path, request: Request) -> list[str] | None:
     """Return the names of videos; an empty one keeps the place of a line that tells none."""
     must_be_there(path, "the list of videos")
-    lines = or_report(request.problems, partial(read_lines, path))
+    lines = report_failure(request.problems, partial(read_lines, path))
     if lines is None:
         return None
     videos = []
@@ -292,7 +293,7 @@ def _recording(
     seconds, rows = video.seconds, cut_at_end(video.rows, video.seconds)
     read_one = None
     if features is not None:
-        length = or_report(request.problems, partial(seconds_in, features, request.fps))
+        length = report_failure(request.problems, partial(seconds_in, features, request.fps))
         if length is None:
             return None
         if length:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.errors import DatasetError, RecordingError
-from stepreel.evaluation.datasets.base import LabelledRecording, NotThereError, Request
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
+from stepreel.evaluation.datasets.base import LabelledRecording, Request
 from stepreel.evaluation.truth.annotation import Problems, StepList
 from stepreel.features.array_files import (
     LONE_CUE,
@@ -48,7 +48,7 @@ def pick_tasks(
     return found
 
 
-def pick_cues(request: Request, known: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
+def requested_cues(request: Request, known: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
     """Return the cues that are asked for, the main one first, or the usual ones."""
     if missing := [cue for cue in request.cues if cue not in known]:
         raise DatasetError(f"{request.root}: no cue {missing[0]!r}; known here: {', '.join(known)}")
@@ -58,7 +58,7 @@ def pick_cues(request: Request, known: Sequence[str], usual: Sequence[str]) -> t
 def must_be_there(path: Path, what: str) -> Path:
     """Return a path, or raise NotThereError."""
     if not path.exists():
-        raise NotThereError(f"{path}: {what} is not there")
+        raise DatasetMissingError(f"{path}: {what} is not there")
     return path
 
 
@@ -193,19 +193,19 @@ def _track(name: str, cue: str, array: NDArray[Any], clock: Seconds) -> FeatureT
     return FeatureTrack(name, cue, clock, np.where(valid[:, None], values, np.float32(0)), valid)
 
 
-def refuse(what: str) -> None:
+def raise_dataset_error(what: str) -> None:
     """Raise DatasetError: for readers that take somewhere to complain."""
     raise DatasetError(what)
 
 
-def or_report(problems: Problems, read: Callable[[], T]) -> T | None:
+def report_failure(problems: Problems, read: Callable[[], T]) -> T | None:
     """Return what `read` returns; if a file is not as it must be, report that: None if lenient.
 
     `read` itself must not report problems.
     """
     try:
         return read()
-    except NotThereError:
+    except DatasetMissingError:
         raise
     except (DatasetError, RecordingError) as problem:
         problems.report(str(problem))

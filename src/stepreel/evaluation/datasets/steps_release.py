@@ -17,16 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.errors import DatasetError, RecordingError
+from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.egoprocel import key_steps_in
-from stepreel.evaluation.datasets.reading import files_by_stem, must_be_there, pick_cues, pick_tasks
+from stepreel.evaluation.datasets.reading import (
+    files_by_stem,
+    must_be_there,
+    pick_tasks,
+    requested_cues,
+)
 from stepreel.evaluation.truth.annotation import Problems, StepList, annotate, place
 from stepreel.features.array_files import errors_named, headers_in
 from stepreel.features.feature_files import FeatureRecording
@@ -101,7 +105,7 @@ def _labels(folder: Path, problems: Problems) -> dict[str, Path]:
         else:
             labels[name] = path
     if not labels:
-        raise NotThereError(f"{folder}: holds no .csv file")
+        raise DatasetMissingError(f"{folder}: holds no .csv file")
     return labels
 
 
@@ -186,11 +190,11 @@ def _tables(request: Request) -> list[_Table]:
         )
     paths = {APPEARANCE: appearance[0]} if appearance else {}
     paths |= {MOTION: motion} if motion.exists() else {}
-    cues = pick_cues(request, CUES, list(paths))
+    cues = requested_cues(request, CUES, list(paths))
     if missing := [cue for cue in cues if cue not in paths]:
-        raise NotThereError(f"{folder}: the features of {missing[0]} are not there")
+        raise DatasetMissingError(f"{folder}: the features of {missing[0]} are not there")
     if not cues:
-        raise NotThereError(f"{folder}: holds neither appearance nor motion")
+        raise DatasetMissingError(f"{folder}: holds neither appearance nor motion")
     return [_table(cue, paths[cue], request.problems) for cue in cues]
 
 

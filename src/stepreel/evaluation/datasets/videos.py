@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
+from stepreel.errors import DatasetMissingError
 from stepreel.evaluation.datasets.base import (
     DatasetFormat,
     LabelledRecording,
     LabelledTask,
-    NotThereError,
     Request,
 )
 from stepreel.evaluation.datasets.reading import (
     VIDEOS,
     files_by_stem,
     must_be_there,
-    or_report,
     pick_tasks,
+    report_failure,
 )
 from stepreel.evaluation.truth.annotation import (
     OTHER_LENGTH,
@@ -37,12 +37,12 @@ from stepreel.evaluation.truth.formats import (
     NUMBERED,
     PER_MOMENT,
     WHOLE_FRAMES,
-    find_truth,
+    find_label_files,
     guess_format,
-    read_moments_of,
-    read_rows,
+    read_label_rows,
+    read_moment_labels,
 )
-from stepreel.types import Recording, readable
+from stepreel.types import VideoFile, readable
 
 COUNT_FRAMES = frozenset({"frames", "jigsaws"})  # formats that say nothing of seconds
 
@@ -64,8 +64,8 @@ def read(request: Request) -> list[LabelledTask]:
     pick_tasks(request, [name], group=name)
     videos = files_by_stem(root, VIDEOS, request.problems)
     if not videos:
-        raise NotThereError(f"{root}: holds no video ({', '.join(VIDEOS)})")
-    truth = find_truth(root if request.truth is None else request.truth, request.problems)
+        raise DatasetMissingError(f"{root}: holds no video ({', '.join(VIDEOS)})")
+    truth = find_label_files(root if request.truth is None else request.truth, request.problems)
     pairs = _pairs(videos, truth, request)
     steps = number_by_name(
         (row.label for pair in pairs for row in pair.rows),
@@ -97,8 +97,8 @@ def _pair(name: str, video: Path, truth: Path, request: Request) -> _Pair | None
     """Read one recording's header and labels; None if they must be left out."""
     from stepreel.video.decode import probe
 
-    recording = or_report(request.problems, partial(probe, video))
-    kind = or_report(request.problems, partial(guess_format, truth))
+    recording = report_failure(request.problems, partial(probe, video))
+    kind = report_failure(request.problems, partial(guess_format, truth))
     if recording is None or kind is None:
         return None
     # Labels that count frames mean the video's own, unless somebody says otherwise.
@@ -109,7 +109,7 @@ def _pair(name: str, video: Path, truth: Path, request: Request) -> _Pair | None
             "per second; give --fps NUMBER"
         )
         return None
-    rows = or_report(request.problems, partial(read_rows, truth, fps, kind))
+    rows = report_failure(request.problems, partial(read_label_rows, truth, fps, kind))
     if rows is None:
         return None
     if kind in PER_MOMENT and not _fits(truth, fps, kind, recording, request.problems):
@@ -119,10 +119,10 @@ def _pair(name: str, video: Path, truth: Path, request: Request) -> _Pair | None
 
 
 def _fits(
-    truth: Path, fps: float | None, kind: str, recording: Recording, problems: Problems
+    truth: Path, fps: float | None, kind: str, recording: VideoFile, problems: Problems
 ) -> bool:
     """Tell whether labels of all moments begin and end with their video."""
-    labels, times = read_moments_of(truth, fps, kind)
+    labels, times = read_moment_labels(truth, fps, kind)
     moment = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     start, end, expected = float(times[0]), float(times[-1]) + moment, recording.declared_seconds
     slack = max(PAST_THE_END_SECONDS, OTHER_LENGTH * expected, moment)

@@ -15,7 +15,8 @@ from stepreel.config import Settings
 from stepreel.evaluation.methods.baselines import BASELINES, concatenated_split
 from stepreel.evaluation.metrics.localization import NO_STEP
 from stepreel.features.standardise import standardised
-from stepreel.learn.embeddings import METHOD_VERSION, learn_embeddings
+from stepreel.learn import METHOD_VERSION
+from stepreel.learn.embeddings import learn_embeddings
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import find_steps
@@ -27,8 +28,8 @@ from stepreel.types import (
     Floats,
     Labels,
     Progress,
-    Seconds,
-    TrackedRecording,
+    Recording,
+    moment_seconds,
     no_progress,
 )
 
@@ -67,7 +68,7 @@ def predict_blindly(
 
 def predict(
     method: str,
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     settings: Settings,
     workplace: Workplace,
     *,
@@ -110,7 +111,7 @@ def _recall(entry: Entry, n_recordings: int) -> Prediction:
 
 
 def embed(
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     settings: Settings,
     workplace: Workplace,
     learn_from: Sequence[int] | None = None,
@@ -122,12 +123,12 @@ def embed(
         workplace.store,
         device=workplace.device,
         progress=workplace.progress,
-        learn_from=learn_from,
-    )
+        train_on=learn_from,
+    ).tracks
 
 
 def _paper(
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     settings: Settings,
     workplace: Workplace,
     learn_from: Sequence[int] | None,
@@ -137,7 +138,7 @@ def _paper(
 
 
 def _stepreel(
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     settings: Settings,
     workplace: Workplace,
     learn_from: Sequence[int] | None,
@@ -165,12 +166,7 @@ def labels_shown(clustering: Clustering, settings: Settings) -> Labels:
     return labels
 
 
-def moment_seconds(times: Seconds) -> float:
-    """Return how long a moment lasts, typically."""
-    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
-
-
-def raw_track(recording: TrackedRecording, *, with_time: bool = False) -> FeatureTrack:
+def raw_track(recording: Recording, *, with_time: bool = False) -> FeatureTrack:
     """Lay all cues side by side, z-scored over the recording.
 
     With time, one more column says how much of the recording has passed; it is scaled to weigh as
@@ -190,7 +186,7 @@ def raw_track(recording: TrackedRecording, *, with_time: bool = False) -> Featur
 
 
 def _raw_k_means(
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     settings: Settings,
     workplace: Workplace,
     learn_from: Sequence[int] | None,
@@ -199,7 +195,7 @@ def _raw_k_means(
 
 
 def _time_k_means(
-    recordings: Sequence[TrackedRecording],
+    recordings: Sequence[Recording],
     settings: Settings,
     workplace: Workplace,
     learn_from: Sequence[int] | None,
@@ -214,7 +210,7 @@ def _k_means(tracks: Sequence[FeatureTrack], settings: Settings) -> Prediction:
     return Prediction([one.labels for one in together], [one.labels for one in alone])
 
 
-Way = Callable[[Sequence[TrackedRecording], Settings, Workplace, Sequence[int] | None], Prediction]
+Way = Callable[[Sequence[Recording], Settings, Workplace, Sequence[int] | None], Prediction]
 
 RAW_WAYS: dict[str, Way] = {"raw-kmeans": _raw_k_means, "time-kmeans": _time_k_means}
 LEARNED_WAYS: dict[str, Way] = {"paper": _paper, "stepreel": _stepreel}

@@ -63,7 +63,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Take:
+class RecordingRow:
     """One recording; `share` is percent of the full width."""
 
     barcode: Barcode
@@ -101,7 +101,7 @@ class TaskView:
     steps: list[Step]
     methods: list[str]
     put_away: list[str]
-    takes: list[Take]
+    takes: list[RecordingRow]
     ticks: list[Tick]
     heats: list[Heat]
     figures: Mapping[str, Figures]
@@ -139,7 +139,7 @@ def best_null(figures: Mapping[str, Figures]) -> str | None:
     return max(nulls, key=lambda method: float(figures[method]["f1"]["mean"]), default=None)
 
 
-def lay_out(pictures: TaskPictures, figures: Mapping[str, Figures]) -> TaskView:
+def lay_out_task(pictures: TaskPictures, figures: Mapping[str, Figures]) -> TaskView:
     """Lay out a task; `figures` are its methods' under the headline protocol."""
     numbers = iter(range(len(pictures.steps)))
     steps = [
@@ -153,7 +153,7 @@ def lay_out(pictures: TaskPictures, figures: Mapping[str, Figures]) -> TaskView:
     # As in the index of storyboards: one scale, unless short recordings would become unreadable.
     same_scale = bool(lengths) and 0 < longest <= _LARGEST_SHARED_RATIO * min(lengths)
     takes = [
-        Take(
+        RecordingRow(
             barcode=barcode,
             share=round(100 * barcode.seconds / longest, 2) if same_scale else 100,
             lanes=_lanes(barcode, methods, steps),

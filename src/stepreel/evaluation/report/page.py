@@ -19,7 +19,7 @@ from stepreel.evaluation.report.layout import (
     best_null,
     group_methods,
     in_order,
-    lay_out,
+    lay_out_task,
 )
 from stepreel.evaluation.report.pictures import TaskPictures
 from stepreel.evaluation.report.text import digits_for, folded
@@ -104,7 +104,7 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
     protocols = results["protocols"]
     groups = group_methods(list(protocols[HEADLINE]))
     columns = _columns(protocols)
-    views = [lay_out(one, _protocols_of(results, one.task)[HEADLINE]) for one in pictures]
+    views = [lay_out_task(one, _protocols_of(results, one.task)[HEADLINE]) for one in pictures]
     n_kinds = max((sum(s.kind is not None for s in view.steps) for view in views), default=0)
     style = inlined_style(_STYLES, kinds=[kind_of(number) for number in range(n_kinds)])
     theme_script = Markup(template_text("theme.js"))

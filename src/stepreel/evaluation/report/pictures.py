@@ -66,7 +66,7 @@ class TaskPictures:
     confusions: list[Confusion]
 
 
-def draw(outcome: Outcome) -> TaskPictures:
+def task_pictures(outcome: Outcome) -> TaskPictures:
     """Gather what a page shows of a task."""
     prepared, truth = outcome.prepared, outcome.prepared.truth
     together = np.concatenate(truth)

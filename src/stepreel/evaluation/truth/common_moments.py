@@ -22,7 +22,7 @@ A_GAP = 1.5  # a step this many times the usual one leaves something out
 
 
 @dataclass(frozen=True)
-class Moments:
+class MomentLabels:
     """One label for each moment."""
 
     times: Seconds
@@ -50,7 +50,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Spans:
+class SpanLabels:
     """Stretches with a label, which can be asked for at any time.
 
     begin, end  of the first and the last stretch
@@ -63,23 +63,23 @@ class Spans:
     duration: float | None = None
 
 
-Labelled = Moments | Spans
+TimedLabels = MomentLabels | SpanLabels
 
 
-def moments_in_common(truth: Labelled, found: Labelled, rate: float | None = None) -> Seconds:
+def moments_in_common(truth: TimedLabels, found: TimedLabels, rate: float | None = None) -> Seconds:
     """Return the moments to compare at, or raise DatasetError: these are not of one recording.
 
     rate  moments per second for predictions that are spans; None: the truth's own moments, if it
           has some
     """
-    if isinstance(found, Moments):
-        if isinstance(truth, Moments):
+    if isinstance(found, MomentLabels):
+        if isinstance(truth, MomentLabels):
             _must_agree(truth, found)
         else:
             _must_lie_within(truth, found, "truth", "prediction")
             _must_be_whole(found)
         return found.times
-    if isinstance(truth, Moments):
+    if isinstance(truth, MomentLabels):
         _must_lie_within(found, truth, "prediction", "truth")
         return truth.times if rate is None else _grid(truth.begin, truth.end, rate)
     ends = (found.duration, truth.duration, max(found.end, truth.end))
@@ -97,7 +97,7 @@ def _grid(begin: float, end: float, rate: float) -> Seconds:
     return begin + np.arange(max(1, int(n))) / rate
 
 
-def _must_agree(truth: Moments, found: Moments) -> None:
+def _must_agree(truth: MomentLabels, found: MomentLabels) -> None:
     """Hold two clocks to the same moments, or, at different rates, to the same extent."""
     n_true, n_found = len(truth.times), len(found.times)
     if (
@@ -117,7 +117,7 @@ def _must_agree(truth: Moments, found: Moments) -> None:
     _must_be_whole(found)
 
 
-def _must_be_whole(found: Moments) -> None:
+def _must_be_whole(found: MomentLabels) -> None:
     steps = np.diff(found.times)
     if len(steps) and steps.max() > A_GAP * np.median(steps):
         at = int(steps.argmax())
@@ -127,7 +127,9 @@ def _must_be_whole(found: Moments) -> None:
         )
 
 
-def _must_lie_within(spans: Spans, moments: Moments, whose: str, whose_moments: str) -> None:
+def _must_lie_within(
+    spans: SpanLabels, moments: MomentLabels, whose: str, whose_moments: str
+) -> None:
     """Hold spans to the extent of moments; a recording's length to about a second."""
     slack = A_GAP * moments.step
     too_early, too_late = spans.begin < moments.begin - slack, spans.end > moments.end + slack

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from stepreel.errors import DatasetError, StepreelError
-from stepreel.evaluation.datasets.base import NotThereError
+from stepreel.errors import DatasetError, DatasetMissingError, StepreelError
 from stepreel.evaluation.datasets.crosstask import read_steps
 from stepreel.evaluation.datasets.egoprocel import read_key_steps
 from stepreel.evaluation.datasets.frame_labels import read_frame_labels, read_frames
@@ -17,7 +16,7 @@ from stepreel.evaluation.datasets.npz import read_labels, read_moments
 from stepreel.evaluation.truth.annotation import FormatReader, Problems, Row, place
 from stepreel.evaluation.truth.elan import read_eaf
 from stepreel.evaluation.truth.lines import read_lines
-from stepreel.report.palette import letter
+from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import read_storyboard
 from stepreel.types import Seconds, readable
 
@@ -99,7 +98,7 @@ def guess_line(line: str) -> str | None:
     return None if re.search(r"[,;\t]", line) else "frames"
 
 
-def read_rows(path: Path, fps: float | None = None, kind: str | None = None) -> list[Row]:
+def read_label_rows(path: Path, fps: float | None = None, kind: str | None = None) -> list[Row]:
     """Read a file's rows in seconds; `kind` is one of FORMATS, and guessed if not given.
 
     DatasetError names the file, and the line where there is one.
@@ -110,7 +109,7 @@ def read_rows(path: Path, fps: float | None = None, kind: str | None = None) -> 
     return _read(path, FORMATS[kind], fps)
 
 
-def read_moments_of(path: Path, fps: float | None, kind: str) -> tuple[list[str], Seconds]:
+def read_moment_labels(path: Path, fps: float | None, kind: str) -> tuple[list[str], Seconds]:
     """Read a label per moment, and the moments, in seconds; `kind` is one of PER_MOMENT."""
     return _read(path, PER_MOMENT[kind], fps)
 
@@ -139,7 +138,7 @@ def stem_of(name: str) -> str | None:
     return name if "." not in name else None
 
 
-def find_truth(folder: Path, problems: Problems) -> dict[str, Path]:
+def find_label_files(folder: Path, problems: Problems) -> dict[str, Path]:
     """Return the annotation files of a folder by the name of their recording, in that order.
 
     NAME/storyboard.json is of the recording NAME. Other files count for nothing, nor do README,
@@ -147,7 +146,9 @@ def find_truth(folder: Path, problems: Problems) -> dict[str, Path]:
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "there is no such folder"
-        raise NotThereError(f"{folder}: {what}; expected a folder with one file per recording")
+        raise DatasetMissingError(
+            f"{folder}: {what}; expected a folder with one file per recording"
+        )
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         stem: str | None

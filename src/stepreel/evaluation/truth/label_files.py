@@ -16,13 +16,13 @@ from stepreel.evaluation.truth.annotation import (
     annotate,
     cut_at_end,
 )
-from stepreel.evaluation.truth.common_moments import Labelled, Moments, Spans
+from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
 from stepreel.evaluation.truth.formats import (
     PER_MOMENT,
     WHOLE_FRAMES,
     guess_format,
-    read_moments_of,
-    read_rows,
+    read_label_rows,
+    read_moment_labels,
 )
 from stepreel.types import Labels, Seconds
 
@@ -45,7 +45,7 @@ class LabelFile:
         shift: int = 0,
         ends: float | None = None,
         ends_about: float | None = None,
-    ) -> Labelled:
+    ) -> TimedLabels:
         """Return the labels as ids, with `shift` added; report rows that cannot be.
 
         ends        when the recording ends, exactly: no row may go on after that
@@ -53,7 +53,9 @@ class LabelFile:
         """
         if self.times is not None:
             ids = {label: (steps.id_of(label) or 0) + shift for label in set(self.labels)}
-            return Moments(self.times, np.array([ids[label] for label in self.labels], np.int64))
+            return MomentLabels(
+                self.times, np.array([ids[label] for label in self.labels], np.int64)
+            )
         return _spans(
             annotate(
                 self.path,
@@ -71,16 +73,16 @@ def read_label_file(path: Path, fps: float | None) -> LabelFile:
     """Read a file of labels; DatasetError says what is wrong with it, and in which line."""
     kind = guess_format(path)
     if kind in PER_MOMENT:
-        labels, times = read_moments_of(path, fps, kind)
+        labels, times = read_moment_labels(path, fps, kind)
         return LabelFile(path, kind, labels, times, ())
-    rows = read_rows(path, fps, kind)
+    rows = read_label_rows(path, fps, kind)
     return LabelFile(path, kind, [row.label for row in rows], None, rows)
 
 
-def _spans(annotation: Annotation, shift: int) -> Spans:
+def _spans(annotation: Annotation, shift: int) -> SpanLabels:
     def labels_at(times: Seconds) -> Labels:
         return annotation.labels_at(times) + shift
 
     begin = min((step.start for step in annotation.steps), default=0.0)
     end = max((step.end for step in annotation.steps), default=0.0)
-    return Spans(labels_at, begin, end)
+    return SpanLabels(labels_at, begin, end)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.datasets.base import NotThereError
+from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.truth.annotation import place
 
 
@@ -14,7 +13,7 @@ def read_lines(path: Path) -> list[str]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise NotThereError(f"{path}: is not there") from None
+        raise DatasetMissingError(f"{path}: is not there") from None
     except OSError as problem:
         raise DatasetError(f"{path}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:

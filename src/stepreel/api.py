@@ -1,0 +1,258 @@
+"""The public functions; `stepreel/__init__.py` publishes them and loads this file when needed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from stepreel.config import Settings
+from stepreel.errors import OutputError, RecordingError
+from stepreel.features.sources import ArraySource, FeatureReading, Source, source_name
+from stepreel.learn.model import TaskModel, read_model
+from stepreel.pipeline import Task, open_task, run_task, write_task
+from stepreel.result import Result
+from stepreel.system.machine import cache_folder, usable_device
+from stepreel.system.store import Store
+from stepreel.types import FeatureTrack, Progress, no_progress
+
+log = logging.getLogger(__name__)
+
+AnyPath = str | PathLike[str]
+AnySource = AnyPath | ArraySource
+"""A video, a feature file, or arrays in memory: {"hands": (times, features)}."""
+
+OnError = Literal["raise", "skip"]
+
+
+@overload
+def find_key_steps(  # type: ignore[overload-overlap]  # a str is a sequence of str
+    source: AnySource,
+    output: AnyPath | None = ...,
+    *,
+    clusters: int | None = ...,
+    top: int | None = ...,
+    preset: str | None = ...,
+    seed: int | None = ...,
+    model: Model | AnyPath | None = ...,
+    cues: Sequence[str] = ...,
+    fps: float | None = ...,
+    device: str = ...,
+    cache: AnyPath | None = ...,
+    on_error: OnError = ...,
+    progress: Progress = ...,
+    **settings: object,
+) -> Result: ...
+
+
+@overload
+def find_key_steps(
+    source: Sequence[AnySource],
+    output: AnyPath | None = ...,
+    *,
+    clusters: int | None = ...,
+    top: int | None = ...,
+    preset: str | None = ...,
+    seed: int | None = ...,
+    model: Model | AnyPath | None = ...,
+    cues: Sequence[str] = ...,
+    fps: float | None = ...,
+    device: str = ...,
+    cache: AnyPath | None = ...,
+    on_error: OnError = ...,
+    progress: Progress = ...,
+    **settings: object,
+) -> list[Result]: ...
+
+
+def find_key_steps(
+    source: AnySource | Sequence[AnySource],
+    output: AnyPath | None = None,
+    *,
+    clusters: int | None = None,
+    top: int | None = None,
+    preset: str | None = None,
+    seed: int | None = None,
+    model: Model | AnyPath | None = None,
+    cues: Sequence[str] = (),
+    fps: float | None = None,
+    device: str = "auto",
+    cache: AnyPath | None = None,
+    on_error: OnError = "raise",
+    progress: Progress = no_progress,
+    **settings: object,
+) -> Result | list[Result]:
+    """Find the key steps of one recording, or of several recordings of one task.
+
+    One source gives one `Result`; a list gives a list, learned and clustered together, so that a
+    step has the same cluster number in each of them.
+
+    source    a video file, a feature file (.npy, .npz, .h5, .safetensors), or arrays in memory:
+              {"hands": (times, features)} with times (T,) in seconds and features (T, D) per cue,
+              the first cue being the main one; or a list of one of these
+    output    also write storyboards (and the model) below this folder, as `stepreel run` does
+    clusters  number of kinds of steps to look for (7)
+    top       keep only so many steps, the clearest ones
+    preset    named settings to start from ("quick")
+    seed      of everything random (0)
+    model     a trained model, or its folder: its steps are found again, nothing is learned
+    cues      arrays of feature files to use, the main one first; all if empty
+    fps       moments per second of feature files without times
+    device    "auto", "cpu", "cuda" or "mps"
+    cache     folder for features and models (`stepreel info` shows the usual one)
+    on_error  "raise" a RecordingError for the first source that cannot be read, or "skip" it with
+              a warning in the log; a single source always raises
+    progress  called as progress(what, done, total) during long work
+    settings  any other setting, with two underscores for the dot: train__epochs=20
+
+    >>> result = find_key_steps("shelf.mp4")                      # doctest: +SKIP
+    >>> result.steps[0].time                                      # doctest: +SKIP
+    12.25
+    """
+    if isinstance(source, str | PathLike | Mapping):
+        sources, is_list = [_as_source(source)], False
+    else:
+        sources, is_list = [_as_source(one) for one in source], True
+    if not sources:
+        raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
+    trained, where, store = _as_model(model), usable_device(device), _store(cache)
+    task = open_task(
+        sources,
+        store,
+        preset=preset,
+        overrides=_overrides(clusters, top, seed, settings),
+        model=trained,
+        reading=FeatureReading(cues, fps),
+        output=None if output is None else Path(output),
+        progress=progress,
+    )
+    _raise_or_skip(task, on_error if is_list else "raise")
+    result = run_task(task, store, model=trained, device=where, progress=progress)
+    if output is not None:
+        names = [source_name(one) for one in sources]
+        written = write_task(result, Path(output), names=names)
+        for reason in [*written.failures.values(), *written.unsaved]:
+            raise OutputError(reason)
+    found = list(result.results.values())
+    return found if is_list else found[0]
+
+
+def load_model(folder: AnyPath) -> Model:
+    """Read a trained model: the folder `stepreel train` wrote, or the output folder of a run."""
+    return Model(read_model(Path(folder)))
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """A trained model: it knows a task's kinds of steps, and finds them in later recordings."""
+
+    task_model: TaskModel
+
+    @property
+    def settings(self) -> Settings:
+        """What it was trained with."""
+        return self.task_model.settings
+
+    @property
+    def cues(self) -> dict[str, int]:
+        """Its cues and their widths, the main one first."""
+        return {cue: card.width for cue, card in self.task_model.card.cues.items()}
+
+    @property
+    def n_clusters(self) -> int:
+        """How many kinds of steps it knows."""
+        return self.task_model.card.n_clusters
+
+    def embed(
+        self,
+        source: AnySource,
+        *,
+        cues: Sequence[str] | None = None,
+        fps: float | None = None,
+        device: str = "auto",
+        cache: AnyPath | None = None,
+        progress: Progress = no_progress,
+    ) -> FeatureTrack:
+        """Embed a recording: `.times` (T,), `.features` (T, D), `.valid` (T,).
+
+        cues  of the model to embed by, if not those it was trained to use
+        """
+        from stepreel.learn.inference import embed_with_model
+
+        where = usable_device(device)
+        task = open_task(
+            [_as_source(source)],
+            _store(cache),
+            model=self.task_model,
+            reading=FeatureReading((), fps),
+            progress=progress,
+        )
+        _raise_or_skip(task, "raise")
+        recordings = list(task.recordings.values())
+        (track,) = embed_with_model(self.task_model, recordings, cues=cues, device=where)
+        return track
+
+    @overload
+    def find_key_steps(
+        self, source: AnySource, output: AnyPath | None = ..., **options: Any
+    ) -> Result: ...
+
+    @overload
+    def find_key_steps(
+        self, source: Sequence[AnySource], output: AnyPath | None = ..., **options: Any
+    ) -> list[Result]: ...
+
+    def find_key_steps(
+        self,
+        source: AnySource | Sequence[AnySource],
+        output: AnyPath | None = None,
+        **options: Any,
+    ) -> Result | list[Result]:
+        """Find the model's kinds of steps; `options` as for `stepreel.find_key_steps`."""
+        found: Result | list[Result] = find_key_steps(source, output, model=self, **options)
+        return found
+
+    def __repr__(self) -> str:
+        cues = ", ".join(f"{cue} ({width})" for cue, width in self.cues.items())
+        return f"Model({cues}; {self.n_clusters} kinds of steps)"
+
+
+def _as_source(source: AnySource) -> Source:
+    if isinstance(source, Mapping):
+        return source
+    if isinstance(source, str | PathLike):
+        return Path(source)
+    raise TypeError(
+        f"a source is a path or a dict of arrays, not {type(source).__name__}: "
+        'find_key_steps("shelf.mp4") or find_key_steps({"hands": (times, features)})'
+    )
+
+
+def _as_model(model: Model | AnyPath | None) -> TaskModel | None:
+    if model is None:
+        return None
+    return model.task_model if isinstance(model, Model) else read_model(Path(model))
+
+
+def _overrides(
+    clusters: int | None, top: int | None, seed: int | None, settings: Mapping[str, object]
+) -> dict[str, object]:
+    named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
+    overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
+    return overrides | {name.replace("__", ".", 1): value for name, value in settings.items()}
+
+
+def _raise_or_skip(task: Task, on_error: OnError) -> None:
+    for reason in task.failures.values():
+        if on_error == "raise":
+            raise RecordingError(reason)
+        log.warning("left out: %s", reason)
+    if not task.recordings:
+        raise RecordingError("; ".join(task.failures.values()))
+
+
+def _store(cache: AnyPath | None) -> Store:
+    return Store(Path(cache) if cache is not None else cache_folder())

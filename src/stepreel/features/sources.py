@@ -1,0 +1,150 @@
+"""What a user names → recordings with tracks: videos, feature files, or arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stepreel.config import ExtractSettings
+from stepreel.cues import make_cues
+from stepreel.errors import RecordingError, SettingsError, StepreelError
+from stepreel.features.array_files import PICKLES, holds_features
+from stepreel.features.extraction import VideoRecording, extract_tracks
+from stepreel.features.feature_files import check_alike, read_features, recording_from_arrays
+from stepreel.system.store import Store
+from stepreel.types import Progress, Recording, no_progress
+from stepreel.video.decode import probe
+
+ArraySource = Mapping[str, tuple[ArrayLike, ArrayLike]]
+"""Cue → (times in seconds, features (T, D)); the first cue is the main one."""
+
+Source = Path | ArraySource
+
+
+@dataclass(frozen=True)
+class FeatureReading:
+    """How feature files are read.
+
+    cues   arrays to use, the main one first; all if empty
+    fps    moments per second of files without times
+    times  a file of times, or a folder of such files named like the recordings
+    """
+
+    cues: Sequence[str] = ()
+    fps: float | None = None
+    times: Path | None = None
+
+
+@dataclass
+class LoadedRecordings:
+    """Recordings by their position among the sources, and why the others could not be loaded."""
+
+    recordings: dict[int, Recording] = field(default_factory=dict)
+    failures: dict[int, str] = field(default_factory=dict)
+
+
+def are_features(sources: Sequence[Source]) -> bool:
+    """Tell feature files and arrays from videos; SettingsError if there are both."""
+    kinds = [not isinstance(source, Path) or _is_feature_file(source) for source in sources]
+    if any(kinds) and not all(kinds):
+        features, video = sources[kinds.index(True)], sources[kinds.index(False)]
+        raise SettingsError(
+            f"{source_name(features)} holds features and {source_name(video)} does not; a task is "
+            "learned from videos or from features, not from both"
+        )
+    return all(kinds)
+
+
+def _is_feature_file(path: Path) -> bool:
+    return holds_features(path) or path.suffix.lower() in PICKLES
+
+
+def source_name(source: Source) -> str:
+    """Return what to call a source in a message."""
+    return source.name if isinstance(source, Path) else f"the arrays {', '.join(source)}"
+
+
+def read_feature_sources(
+    sources: Sequence[Source],
+    reading: FeatureReading,
+    *,
+    check: Callable[[Recording], None] | None = None,
+) -> LoadedRecordings:
+    """Read feature files and arrays; all must have the cues and widths of the first.
+
+    check  raises a StepreelError for a recording that cannot be used, instead of that rule
+    """
+    loaded = LoadedRecordings()
+    for position, source in enumerate(sources):
+        try:
+            recording = _read(source, position, reading)
+            if check is not None:
+                check(recording)
+            elif loaded.recordings:
+                check_alike(recording, next(iter(loaded.recordings.values())))
+            loaded.recordings[position] = recording
+        except StepreelError as problem:
+            loaded.failures[position] = str(problem)
+    return loaded
+
+
+def _read(source: Source, position: int, reading: FeatureReading) -> Recording:
+    if isinstance(source, Path):
+        return read_features(source, cues=reading.cues, fps=reading.fps, times=reading.times)
+    arrays: dict[str, NDArray[Any]] = {}
+    times: NDArray[Any] | None = None
+    for cue, pair in source.items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise RecordingError(f"{cue}: expected a pair (times, features)")
+        own, arrays[cue] = np.asarray(pair[0]), np.asarray(pair[1])
+        if times is not None and not np.array_equal(times, own):
+            raise RecordingError(
+                f"{cue}: its times differ from those of {next(iter(source))}; all cues of a "
+                "recording need the same times (interpolate them to one clock first)"
+            )
+        times = own
+    if times is None:
+        raise RecordingError("no arrays; expected at least one cue with (times, features)")
+    return recording_from_arrays(f"recording-{position + 1}", times, arrays, cues=reading.cues)
+
+
+def extract_recordings(
+    paths: Sequence[Path],
+    settings: ExtractSettings,
+    store: Store,
+    *,
+    check: Callable[[VideoRecording], None] | None = None,
+    progress: Progress = no_progress,
+) -> LoadedRecordings:
+    """Extract the tracks of every video that can be read.
+
+    check  raises a StepreelError for a recording that cannot be used
+    """
+    cues = make_cues(settings.cues)
+    loaded = LoadedRecordings()
+    for position, path in enumerate(paths):
+        counter = f" {position + 1}/{len(paths)}" if len(paths) > 1 else ""
+
+        def count_up(what: str, done: float, total: float, suffix: str = counter) -> None:
+            progress(what + suffix, done, total)
+
+        try:
+            recording = extract_tracks(
+                probe(path),
+                cues,
+                store,
+                rate=settings.moments_per_second,
+                shard_seconds=settings.shard_seconds,
+                progress=count_up,
+            )
+            if check is not None:
+                check(recording)
+            loaded.recordings[position] = recording
+        except StepreelError as problem:
+            loaded.failures[position] = str(problem)
+    return loaded

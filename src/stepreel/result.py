@@ -1,0 +1,101 @@
+"""What was found in one recording: its storyboard, and the data behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from stepreel.config import Settings
+from stepreel.features.extraction import VideoRecording
+from stepreel.steps.key_steps import KeySteps
+from stepreel.storyboard.assemble import assemble_storyboard
+from stepreel.storyboard.schema import KeyStep, Storyboard
+from stepreel.types import Clustering, FeatureTrack, Floats, Recording, Seconds
+
+
+@dataclass(repr=False, eq=False)
+class Result:
+    """The key steps of one recording.
+
+    recording        what they were found in
+    clustering       which cluster every moment belongs to, and how well it fits there
+    key_steps        the segments shown as steps
+    settings         with which they were found
+    embedding_track  the learned embedding; None where nothing was learned
+    learning_notes   what a reader should know about how the embedding was learned
+    """
+
+    recording: Recording
+    clustering: Clustering
+    key_steps: KeySteps
+    settings: Settings
+    embedding_track: FeatureTrack | None = None
+    learning_notes: tuple[str, ...] = ()
+
+    @cached_property
+    def storyboard(self) -> Storyboard:
+        """The storyboard as it was written last; before that, without any pictures."""
+        return assemble_storyboard(
+            self.recording,
+            self.clustering,
+            self.key_steps,
+            self.settings,
+            notes=self.learning_notes,
+        )
+
+    @property
+    def steps(self) -> list[KeyStep]:
+        """The key steps in time order; `steps[0].time` is in seconds."""
+        return self.storyboard.steps
+
+    @property
+    def times(self) -> Seconds:
+        """(T,) seconds since the recording's first moment."""
+        return self.recording.times
+
+    @property
+    def embedding(self) -> Floats | None:
+        """(T, D), one row per moment of `times`; None where nothing was learned."""
+        return None if self.embedding_track is None else self.embedding_track.features
+
+    def write(self, folder: Path | str) -> Storyboard:
+        """Write the page, storyboard.json, pictures and every export into `folder`.
+
+        Return the storyboard as written: it names its pictures, and its video's path from there.
+        """
+        from stepreel.report import write_report
+
+        folder, thumbnails = Path(folder), None
+        if isinstance(self.recording, VideoRecording):
+            thumbnails = self.recording.previews.thumbnails(self.recording.times)
+        self.storyboard = assemble_storyboard(
+            self.recording,
+            self.clustering,
+            self.key_steps,
+            self.settings,
+            folder=folder,
+            thumbnails=thumbnails,
+            notes=self.learning_notes,
+        )
+        strip = None if thumbnails is None else thumbnails.jpeg
+        write_report(self.storyboard, folder, pictures=self.pictures(), strip=strip)
+        return self.storyboard
+
+    def pictures(self) -> dict[int, bytes]:
+        """Return the JPEG of every step by the step's index; none for features."""
+        if not isinstance(self.recording, VideoRecording):
+            return {}
+        previews = self.recording.previews
+        segments = enumerate(self.key_steps.segments, start=1)
+        return {index: previews.jpeg(segment.nearest) for index, segment in segments}
+
+    def __repr__(self) -> str:
+        steps = "1 step" if len(self.steps) == 1 else f"{len(self.steps)} steps"
+        return f"Result({self.recording.name!r}, {steps}, {self.recording.duration_seconds:.1f} s)"
+
+    def _repr_html_(self) -> str:
+        """Show the steps in a notebook: static, everything escaped, no script."""
+        from stepreel.report.notebook import render_notebook
+
+        return render_notebook(self.storyboard, self.pictures())

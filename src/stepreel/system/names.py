@@ -1,0 +1,51 @@
+"""Names of output files and folders: safe on every system, readable, and never taken twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+LONGEST_NAME = 80
+# Names Windows keeps for devices, whatever their case and ending.
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def safe_name(stem: str) -> str:
+    """Return a folder name that works on every system and needs no quoting in a shell.
+
+    >>> safe_name('my "best" <script> take'), safe_name("-rf"), safe_name("Übung 1.v2")
+    ('my-best-script-take', 'rf', 'Übung-1.v2')
+    >>> safe_name("..."), safe_name("nul")
+    ('recording', 'nul-recording')
+    """
+    name = re.sub(r"[^\w.]+", "-", stem).strip("-. ")[:LONGEST_NAME].strip("-. ")
+    if not name:
+        return "recording"
+    return f"{name}-recording" if RESERVED.fullmatch(name) else name
+
+
+def free_name(
+    name: str, taken: set[str], is_in_use: Callable[[str], bool] = lambda name: False
+) -> str:
+    """Return a name for a file, like `name` but not among those taken, and take it.
+
+    Names that differ in capitals alone are one name to some systems.
+
+    >>> taken = {"tea"}
+    >>> free_name("Tea", taken), free_name("a/b", taken), sorted(taken)
+    ('Tea-2', 'a-b', ['a-b', 'tea', 'tea-2'])
+    """
+    free = base = safe_name(name)
+    number = 2
+    while free.casefold() in taken or is_in_use(free):
+        free = f"{base}-{number}"
+        number += 1
+    taken.add(free.casefold())
+    return free
+
+
+def name_files(paths: Sequence[Path], folder: Path, suffix: str) -> dict[Path, Path]:
+    """Give every recording a file of its own in `folder`, named like it."""
+    taken: set[str] = set()
+    return {path: folder / f"{free_name(path.stem, taken)}{suffix}" for path in paths}

@@ -1,0 +1,125 @@
+"""Extensions by name: the package's own dict first, then entry points of installed packages.
+
+Each group of entry points has a version. An extension says which version it was written for with
+an attribute `api_version`; one written for another version, or one that cannot be imported, is
+reported with its reason and disturbs nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from stepreel.errors import PluginError
+
+API_VERSIONS = {
+    "stepreel.cues": 1,
+    "stepreel.datasets": 1,
+    "stepreel.methods": 1,
+    "stepreel.exports": 1,
+}
+OWN = "stepreel"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an extension comes from, and why it cannot be used, if it cannot."""
+
+    name: str
+    package: str
+    problem: str = ""
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """A mapping from names to extensions; entry points are imported when they are looked up."""
+
+    def __init__(self, group: str, own: Mapping[str, T]) -> None:
+        self.group = group
+        self.own = own
+        self._loaded: dict[str, T] = {}
+        self._problems: dict[str, str] = {}
+
+    @cached_property
+    def _plugins(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            if point.name in self.own or point.name in found:
+                taken_by = OWN if point.name in self.own else _package(found[point.name])
+                clash = f"{point.name} ({_package(point)})"
+                self._problems[clash] = f"the name {point.name!r} is already used by {taken_by}"
+            else:
+                found[point.name] = point
+        return found
+
+    def __getitem__(self, name: str) -> T:
+        if name in self.own:
+            return self.own[name]
+        if name not in self._plugins:
+            raise KeyError(name)
+        if name not in self._loaded and name not in self._problems:
+            self._load(self._plugins[name])
+        if name in self._problems:
+            package = _package(self._plugins[name])
+            raise PluginError(
+                f"{name}, from the package {package}, cannot be used: {self._problems[name]}"
+            )
+        return self._loaded[name]
+
+    def _load(self, point: EntryPoint) -> None:
+        try:
+            extension: T = point.load()
+        except Exception as problem:  # a plug-in's module can raise anything
+            self._problems[point.name] = f"{type(problem).__name__}: {problem}"
+            return
+        expected = API_VERSIONS[self.group]
+        stated = getattr(extension, "api_version", None)
+        if stated != expected:
+            written = "does not state an api_version" if not stated else f"has version {stated}"
+            self._problems[point.name] = (
+                f"it {written}; this stepreel expects api_version = {expected} for {self.group}"
+            )
+        else:
+            self._loaded[point.name] = extension
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in self._plugins
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.own
+        yield from self._plugins
+
+    def __len__(self) -> int:
+        return len(self.own) + len(self._plugins)
+
+    def usable(self) -> dict[str, T]:
+        """Return all extensions that can be used; the others are left out."""
+        found = {}
+        for name in self:
+            try:
+                found[name] = self[name]
+            except PluginError:
+                continue
+        return found
+
+    def origins(self) -> list[Origin]:
+        """Say where every extension comes from, broken ones and name clashes included."""
+        usable = self.usable()
+        plugins = [
+            Origin(name, _package(point), "" if name in usable else self._problems[name])
+            for name, point in self._plugins.items()
+        ]
+        clashes = [
+            Origin(name, "", problem)
+            for name, problem in self._problems.items()
+            if name not in self._plugins
+        ]
+        return [*(Origin(name, OWN) for name in self.own), *plugins, *clashes]
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
