@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from stepreel.errors import SettingsError
 
@@ -16,18 +24,74 @@ class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What to write for a setting of several forms; the first form's complaint would mislead."""
+
+    text: str
+
+
+def _split(value: object) -> object:
+    """Read comma-separated text as a list."""
+    if not isinstance(value, str):
+        return value
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+def parse_cues(text: str) -> CueChoice:
+    """Read a choice of cues: main, all, or comma-separated names.
+
+    >>> parse_cues("all"), parse_cues("hands, gaze")
+    ('all', ('hands', 'gaze'))
+    """
+    match text.strip():
+        case "main":
+            return "main"
+        case "all":
+            return "all"
+        case names:
+            return tuple(part.strip() for part in names.split(",") if part.strip())
+
+
+def _parse_cues(value: object) -> object:
+    return parse_cues(value) if isinstance(value, str) else value
+
+
+def _parse_rows(value: object) -> object:
+    """Read rows of numbers, "1,1; 0,1"; names stay as they are."""
+    if not isinstance(value, str) or not any(letter.isdigit() for letter in value):
+        return value
+    return [[cell.strip() for cell in row.split(",")] for row in value.split(";")]
+
+
+def _parse_none(value: object) -> object:
+    return None if isinstance(value, str) and value.lower() == "none" else value
+
+
+CueNames = Annotated[tuple[str, ...], BeforeValidator(_split)]
+CueChoice = Literal["main", "all"] | tuple[str, ...]
+"""Some of the cues: the first, all of them, or these."""
+
+Cues = Annotated[
+    CueChoice, BeforeValidator(_parse_cues), Expected("main, all, or comma-separated names of cues")
+]
+Epochs = Annotated[tuple[int, ...], BeforeValidator(_split)]
+CueWeights = Annotated[
+    Literal["paper", "all-pairs", "main-cue"] | tuple[tuple[float, ...], ...],
+    BeforeValidator(_parse_rows),
+    Expected("paper, all-pairs, main-cue, or rows of numbers such as 1,1; 0,1"),
+]
+OptionalNumber = Annotated[float | None, BeforeValidator(_parse_none)]
+OptionalCount = Annotated[int | None, BeforeValidator(_parse_none)]
+
+
 class ExtractSettings(_Settings):
     """How a recording becomes tracks."""
 
-    cues: tuple[str, ...] = Field(
-        ("appearance", "motion"), description="The first is the main one."
-    )
+    cues: CueNames = Field(("appearance", "motion"), description="The first is the main one.")
     moments_per_second: float = Field(4.0, gt=0, le=120)
     shard_seconds: float = Field(600.0, ge=1, description="How much an interruption can cost.")
 
-
-Cues = Literal["main", "all"] | tuple[str, ...]
-"""Some of the cues: the first, all of them, or these."""
 
 Bootstrap = Literal["none", "sampled", "negatives", "union"]
 
@@ -36,7 +100,7 @@ class LossSettings(_Settings):
     """The BMC2 loss."""
 
     window_seconds: float = Field(10.0, gt=0, description="σ: moments this near are alike.")
-    window_frames: float | None = Field(
+    window_frames: OptionalNumber = Field(
         None, gt=0, description="σ in moments of the track, instead of seconds."
     )
     bootstrap: Bootstrap = Field(
@@ -45,7 +109,7 @@ class LossSettings(_Settings):
     bootstrap_on: Cues = Field(
         "all", description="Cues whose raw features find alike moments far apart."
     )
-    cue_weights: Literal["paper", "all-pairs", "main-cue"] | tuple[tuple[float, ...], ...] = Field(
+    cue_weights: CueWeights = Field(
         "paper", description="λ: a name (paper: all-pairs for two cues, else main-cue), or rows."
     )
     alignment_weight: float = Field(
@@ -58,7 +122,7 @@ class TrainSettings(_Settings):
     """How the encoder learns."""
 
     n_chunks: int = Field(1024, ge=2, description="N: moments sampled from a recording.")
-    chunks_of_mean_length: float | None = Field(
+    chunks_of_mean_length: OptionalNumber = Field(
         None, gt=0, description="N as a share of the recordings' mean length, instead."
     )
     temporal_extent: float = Field(
@@ -67,7 +131,7 @@ class TrainSettings(_Settings):
     batch_size: int = Field(4, ge=1, le=1024)
     epochs: int = Field(300, ge=1, description="The most epochs there will be.")
     learning_rate: float = Field(1e-3, gt=0)
-    drop_after_epochs: tuple[int, ...] = Field(
+    drop_after_epochs: Epochs = Field(
         (), description="The learning rate falls to a tenth after each of these."
     )
     standardise: Literal["none", "recording"] = Field(
@@ -117,7 +181,9 @@ class KeyStepSettings(_Settings):
     )
     split_gap_seconds: float = Field(2.0, gt=0, description="γ: a longer gap starts a new step.")
     min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are left out.")
-    top: int | None = Field(None, ge=1, description="Show so many, the nearest to their centres.")
+    top: OptionalCount = Field(
+        None, ge=1, description="Show so many, the nearest to their centres."
+    )
     background_seconds: float = Field(2.0, ge=0, description="Shortest run called background.")
 
 
@@ -179,32 +245,11 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
             raise SettingsError(f"{assignment!r} is not of the form name=value (train.epochs=20)")
-        parsed[name.strip()] = _as_list_where_needed(name.strip(), value.strip())
+        parsed[name.strip()] = value.strip()
     return parsed
 
 
-CUE_NAMES = {"extract.cues", "loss.bootstrap_on", "embed.cues"}
-SOME_CUES = "main, all, or names of cues parted by commas"
-EXPECTED = {
-    "loss.cue_weights": "paper, all-pairs, main-cue, or rows of numbers such as 1,1; 0,1",
-    "loss.bootstrap_on": SOME_CUES,
-    "embed.cues": SOME_CUES,
-}
-OPTIONAL = {"key_steps.top", "loss.window_frames", "train.chunks_of_mean_length"}
-
-
-def _as_list_where_needed(name: str, value: str) -> object:
-    """Read commas as lists: cues, epochs, and rows of λ parted by semicolons ("1,1; 0,1")."""
-    if name in CUE_NAMES and value not in ("main", "all"):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    if name == "train.drop_after_epochs":
-        return [part.strip() for part in value.split(",") if part.strip()]
-    if name == "loss.cue_weights" and any(letter.isdigit() for letter in value):
-        return [[cell.strip() for cell in row.split(",")] for row in value.split(";")]
-    return None if value.lower() == "none" and name in OPTIONAL else value
-
-
-def pick_cues(chosen: Cues, cues: Sequence[str], *, setting: str) -> list[str]:
+def pick_cues(chosen: CueChoice, cues: Sequence[str], *, setting: str) -> list[str]:
     """Return the cues that a setting names, in the order in which it names them.
 
     >>> pick_cues("main", ["appearance", "motion"], setting="embed.cues")
@@ -250,11 +295,12 @@ def _explain(problem: ValidationError) -> str:
     """Say what is wrong with the first setting that is, and what is known or expected there."""
     error = problem.errors()[0]
     name = ".".join(str(part) for part in error["loc"][:2])
-    if name in EXPECTED:  # several forms are allowed; the first one's complaint would mislead
-        given = error["input"]
-        return f"setting {name}: {given!r} is not understood; expected {EXPECTED[name]}"
+    section = Settings.model_fields.get(str(error["loc"][0]))
+    fields = getattr(section.annotation if section else Settings, "model_fields", {})
     if error["type"] == "extra_forbidden":
-        section = Settings.model_fields.get(str(error["loc"][0]))
-        fields = getattr(section.annotation if section else Settings, "model_fields", {})
         return f"unknown setting {name!r}; known here: {', '.join(sorted(fields))}"
+    field = fields.get(str(error["loc"][1])) if len(error["loc"]) > 1 else None
+    for extra in field.metadata if field else ():
+        if isinstance(extra, Expected):
+            return f"setting {name}: {error['input']!r} is not understood; expected {extra.text}"
     return f"setting {name}={error['input']!r}: {error['msg']}"

@@ -63,13 +63,15 @@ def embed(
     the model's kinds of steps.
     """
     with clear_errors():
-        from stepreel.config import pick_cues
+        from stepreel.config import parse_cues, pick_cues
         from stepreel.learn.model import read_model
         from stepreel.pipeline import open_task
 
         where, trained = usable_device(device), read_model(model)
         known = list(trained.card.cues)
-        chosen = _cue_names(embed_cues, known) if embed_cues else None
+        chosen = None
+        if embed_cues:
+            chosen = pick_cues(parse_cues(embed_cues), known, setting="--embed-cues")
         sources = named_once(recordings)
         with progress_bar(quiet=quiet) as progress:
             task = open_task(
@@ -123,14 +125,3 @@ def _write(path: Path, track: FeatureTrack, recording: Recording, centres: Float
     np.savez(content, allow_pickle=False, **arrays)
     with explained(path.parent):
         write_bytes(path, content.getvalue())
-
-
-def _cue_names(text: str, known: list[str]) -> list[str]:
-    from stepreel.config import parse_assignments, pick_cues
-
-    chosen = parse_assignments([f"embed.cues={text}"])["embed.cues"]
-    return pick_cues(
-        tuple(chosen) if isinstance(chosen, list) else chosen,  # type: ignore[arg-type]
-        known,
-        setting="--embed-cues",
-    )
