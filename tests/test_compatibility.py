@@ -74,9 +74,7 @@ def test_a_model_of_features_gives_the_same_embedding():
     model = load_model(OLD / "model-features")
     assert repr(model) == "Model(hands (4), gaze (2); 3 kinds of steps)"
     old = np.load(OLD / "embeddings" / "take0.embedding.npz")
-    np.testing.assert_allclose(
-        model.embed(OLD / "take0.npz").features, old["embedding"], atol=1e-5
-    )
+    np.testing.assert_allclose(model.embed(OLD / "take0.npz").features, old["embedding"], atol=1e-5)
 
 
 def test_a_model_of_another_method_version_is_refused_with_the_way_out(tmp_path):

@@ -144,6 +144,18 @@ def test_metrics_tell_every_epoch(task):
     assert (folder / "model" / "loss.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_without_matplotlib_there_are_metrics_but_no_picture_of_another_training(
+    task, tmp_path, monkeypatch
+):
+    _, takes, learned = task
+    monkeypatch.setattr("stepreel.learn.loss_curve.find_spec", lambda name: None)
+    (tmp_path / "loss.png").write_bytes(b"an older one")
+    write_model(tmp_path, learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
+    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 3
+    assert not (tmp_path / "loss.png").exists()
+    assert read_model(tmp_path).card.epochs == 3
+
+
 def damage_nothing_there(folder):
     (folder / "model.json").unlink()
 

@@ -126,6 +126,7 @@ def _learn(task: Task, store: Store, output: Path, device: Device, progress: Pro
 
 
 def _report(model: TaskModel, output: Path) -> None:
+    from stepreel.learn.loss_curve import can_draw
     from stepreel.types import cues_and_widths
 
     training = model.training
@@ -138,3 +139,5 @@ def _report(model: TaskModel, output: Path) -> None:
         f"{sum(training.seconds):.1f} s"
     )
     say(f"model: {output} ({counted(model.card.n_clusters, 'kind of step')})")
+    if not can_draw():
+        say("note: loss.png was not drawn; pip install 'stepreel[plots]' adds matplotlib for it")

@@ -1,9 +1,15 @@
-"""Curves as pictures."""
+"""The loss curve as a picture, where matplotlib is installed."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from importlib.util import find_spec
+
+
+def can_draw() -> bool:
+    """Tell whether matplotlib, an optional extra that serves this picture alone, is installed."""
+    return find_spec("matplotlib") is not None
 
 
 def loss_curve(losses: Sequence[float]) -> bytes:

@@ -3,7 +3,7 @@
 model.json         what it was trained on and how: cues, widths, settings
 model.safetensors  the encoder's weights, and the centre of every kind of step
 metrics.jsonl      one line per epoch
-loss.png           the same as a curve
+loss.png           the same as a curve, if matplotlib is installed
 """
 
 from __future__ import annotations
@@ -155,13 +155,16 @@ def metrics_text(losses: Sequence[float], seconds: Sequence[float], settings: Se
 
 
 def _write_metrics(folder: Path, training: TrainedWeights, settings: Settings) -> None:
+    from stepreel.learn.loss_curve import can_draw, loss_curve
+
     text = metrics_text(training.losses, training.seconds, settings)
     path, picture = folder / "metrics.jsonl", folder / "loss.png"
     if picture.exists() and path.exists() and path.read_text(encoding="utf-8") == text:
         return  # drawing takes a second
-    from stepreel.learn.loss_curve import loss_curve
-
-    write_bytes(picture, loss_curve(training.losses))
+    if can_draw():
+        write_bytes(picture, loss_curve(training.losses))
+    else:
+        picture.unlink(missing_ok=True)  # one of another training would mislead
     write_text(path, text)
 
 
