@@ -203,7 +203,7 @@ def test_labels_are_never_a_cue(tmp_path: Path) -> None:
         ({"labels": np.full(8, 1e300)}, r"label 1e\+300 of moment 1; expected .* 18 digits"),
         ({"times": np.zeros(8)}, "times must be finite seconds that increase"),
         ({"times": None}, "holds no `times`; give --fps"),
-        ({"hands": np.full((8, 2), np.nan)}, "holds no valid moment: every row of hands has NaN"),
+        ({"hands": np.full((8, 2), np.nan)}, "contains no valid moment: every row of hands has NaN"),
         ({"hands": np.ones((7, 2))}, "hands has 7 rows, but there are 8 times"),
     ],
 )
