@@ -6,23 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from markupsafe import Markup
-
 from stepreel.report.addresses import address_of, path_inside
-from stepreel.report.page import (
-    environment,
-    inlined_style,
-    kinds_used,
-    sha256_source,
-    template_text,
-)
-from stepreel.report.palette import Kind
+from stepreel.report.html import content_policy, environment, inlined_script, inlined_style
+from stepreel.report.palette import Kind, kinds_used
+from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.files import explained, write_text
 
 _MOST_PICTURES = 5
-_LARGEST_SHARED_RATIO = 4
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class IndexRow:
 
 @dataclass(frozen=True)
 class Spread:
-    """In how many of the recordings a kind of step is seen."""
+    """In how many of the recordings a kind of step occurs."""
 
     kind: Kind
     recordings: int
@@ -51,10 +43,12 @@ def write_index(
     *,
     failed: Sequence[tuple[str, str]],
 ) -> Path:
-    """Write index.html into `folder`; each board comes with the name of its folder in there.
+    """Write index.html into `folder`; return its path.
 
-    `failed` pairs a recording's name with the reason it has no storyboard. Pictures are linked,
-    not embedded: the index is of use only beside the storyboards anyway.
+    Pictures are linked, not embedded: the index is useful only beside the storyboards anyway.
+
+    boards  each storyboard with the name of its folder inside `folder`
+    failed  the name of each recording without a storyboard, and the reason
     """
     path = folder / "index.html"
     with explained(folder):
@@ -66,66 +60,52 @@ def _render_index(
     folder: Path, boards: Sequence[tuple[str, Storyboard]], failed: Sequence[tuple[str, str]]
 ) -> str:
     storyboards = [board for _, board in boards]
-    takes = _takes(folder, boards)
+    rows = _rows(folder, boards)
     style = inlined_style(("shared.css", "index.css"), kinds=kinds_used(storyboards))
-    script = Markup(template_text("theme.js") + "\n" + template_text("index.js"))
+    script = inlined_script("theme.js", "letters.js", "index.js")
     return (
         environment()
         .get_template("index.html.j2")
         .render(
-            content_policy=_content_policy(style, script),
+            content_policy=content_policy(style, [script], img="'self' file: data:"),
             failed=failed,
-            same_scale=any(take.share < 100 for take in takes),
+            rows=rows,
+            same_scale=any(row.share < 100 for row in rows),
             script=script,
             spreads=_spreads(storyboards),
             style=style,
-            takes=takes,
             total_seconds=sum(board.recording.duration_seconds for board in storyboards),
         )
     )
 
 
-def _takes(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[IndexRow]:
-    lengths = [lay_out_timeline(board).seconds for _, board in boards]
-    longest = max(lengths, default=0)
-    # A common scale lets takes be compared, unless the short ones would become unreadable.
-    shared = bool(lengths) and 0 < longest <= _LARGEST_SHARED_RATIO * min(lengths)
+def _rows(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[IndexRow]:
+    timelines = [lay_out_timeline(board) for _, board in boards]
+    shares = shared_scale([timeline.seconds for timeline in timelines]) or [100.0] * len(boards)
     return [
         IndexRow(
             folder=name,
             board=board,
             page=address_of(f"{name}/storyboard.html"),
             pictures=_pictures(folder, name, board),
-            timeline=lay_out_timeline(board),
-            share=round(100 * seconds / longest, 2) if shared else 100,
+            timeline=timeline,
+            share=share,
         )
-        for (name, board), seconds in zip(boards, lengths, strict=True)
+        for (name, board), timeline, share in zip(boards, timelines, shares, strict=True)
     ]
 
 
 def _pictures(folder: Path, name: str, board: Storyboard) -> list[str]:
     files = [step.picture for step in board.steps if step.picture]
     paths = [(file, path_inside(folder / name, file)) for file in files]
-    there = [file for file, path in paths if path and path.is_file()]
-    return [address_of(f"{name}/{file}") for file in there[:_MOST_PICTURES]]
+    existing = [file for file, path in paths if path and path.is_file()]
+    return [address_of(f"{name}/{file}") for file in existing[:_MOST_PICTURES]]
 
 
 def _spreads(boards: list[Storyboard]) -> list[Spread]:
-    seen = [{step.cluster for step in board.steps} for board in boards]
-    counted = [
-        Spread(kind, sum(kind.cluster in kinds for kinds in seen)) for kind in kinds_used(boards)
+    clusters = [{step.cluster for step in board.steps} for board in boards]
+    spreads = [
+        Spread(kind, sum(kind.cluster in of_board for of_board in clusters))
+        for kind in kinds_used(boards)
     ]
-    return [spread for spread in counted if spread.recordings]
-
-
-def _content_policy(style: str, script: str) -> str:
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src 'self' file: data:",
-            f"style-src {sha256_source(style)}",
-            f"script-src {sha256_source(script)}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
+    return [spread for spread in spreads if spread.recordings]

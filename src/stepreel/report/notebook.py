@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-from stepreel.report.page import environment
+from stepreel.report.html import environment
 from stepreel.storyboard.schema import Storyboard
 
 MOST_SHOWN = 24

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections import Counter
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.chapters import to_webvtt, to_youtube, youtube_problem
-from stepreel.report.palette import Kind, kind_of
+from stepreel.report.html import (
+    content_policy,
+    environment,
+    inlined_script,
+    inlined_style,
+    jpeg_address,
+)
+from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
-from stepreel.report.wording import clock, length
+from stepreel.report.wording import length
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
 _STYLES = ("shared.css", "storyboard.css", "print.css")
-_SCRIPTS = ("player.js", "timeline.js", "sharing.js", "storyboard.js")
+_SCRIPTS = ("letters.js", "player.js", "timeline.js", "sharing.js", "storyboard.js")
+# Embedded pictures, and a video on disk, beside the page or chosen by the reader.
+_SOURCES = {"img": "data: blob:", "media": "'self' file: blob: data:"}
 
 
 def render_page(board: Storyboard, folder: Path) -> str:
@@ -30,15 +34,14 @@ def render_page(board: Storyboard, folder: Path) -> str:
     used = kinds_used([board])
     strip = embedded(folder, board.strip.file) if board.strip else None
     style = inlined_style(_STYLES, kinds=used, board=board, strip=strip)
-    theme_script = Markup(template_text("theme.js"))
-    script = Markup("\n".join(template_text(name) for name in _SCRIPTS))
+    theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS)
     return (
         environment()
         .get_template("storyboard.html.j2")
         .render(
             board=board,
             counts=Counter(step.cluster for step in board.steps),
-            content_policy=_content_policy(style, theme_script, script),
+            content_policy=content_policy(style, [theme_script, script], **_SOURCES),
             facts=_facts(board),
             has_strip=strip is not None,
             kinds=used,
@@ -61,37 +64,6 @@ def _video_address(board: Storyboard) -> str | None:
     return address_of(recording.file) if recording.kind == "video" and recording.file else None
 
 
-@cache
-def environment() -> Environment:
-    """Return the template environment of this package; everything is escaped by default."""
-    made = Environment(
-        loader=PackageLoader("stepreel.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"clock": clock, "lasting": length, "kind": kind_of}
-    return made
-
-
-def template_text(name: str) -> str:
-    """Return a style or script file; its newlines are plain, as a browser hashes them."""
-    return (files("stepreel.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def inlined_style(names: tuple[str, ...], **values: Any) -> Markup:
-    """Return the named style sheets, and after them the rules that depend on `values`."""
-    computed = environment().get_template("computed.css.j2").render(**values)
-    return Markup("\n".join([*map(template_text, names), computed]))
-
-
-def sha256_source(text: str) -> str:
-    """Name `text` the way a content policy allows an inline style or script."""
-    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-    return f"'sha256-{digest}'"
-
-
 def embedded(folder: Path, file: str | None) -> str | None:
     """Return a JPEG of `folder` as a data: address, or None when there is none to show."""
     path = path_inside(folder, file) if file else None
@@ -99,31 +71,7 @@ def embedded(folder: Path, file: str | None) -> str | None:
         jpeg = path.read_bytes() if path else b""
     except OSError:
         return None
-    if not jpeg.startswith(b"\xff\xd8"):
-        return None
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")
-
-
-def kinds_used(boards: list[Storyboard]) -> list[Kind]:
-    """Return every kind that the boards' steps or timelines show, in order."""
-    stretches = {span.cluster for board in boards for span in board.timeline}
-    steps = {step.cluster for board in boards for step in board.steps}
-    return [kind_of(cluster) for cluster in sorted(steps | {c for c in stretches if c is not None})]
-
-
-def _content_policy(style: str, *scripts: str) -> str:
-    """Allow these very styles and scripts, embedded pictures, and a video on disk or beside us."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src data: blob:",
-            "media-src 'self' file: blob: data:",
-            f"style-src {sha256_source(style)}",
-            f"script-src {' '.join(map(sha256_source, scripts))}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
+    return jpeg_address(jpeg)
 
 
 def _facts(board: Storyboard) -> list[str]:

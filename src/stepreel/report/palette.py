@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import colorsys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stepreel.storyboard.letters import letter
+from stepreel.storyboard.schema import Storyboard
 
 # Any two stay at least 16 CIELAB units apart in normal sight and when protanopia, deuteranopia
 # and tritanopia are simulated (Machado et al. 2009), which test_page.py holds us to.
@@ -44,6 +46,15 @@ def kind_of(cluster: int) -> Kind:
     """
     colour = COLOURS[cluster] if cluster < len(COLOURS) else _generated_colour(cluster)
     return Kind(cluster, letter(cluster), colour, _ink_on(colour))
+
+
+def kinds_used(boards: Iterable[Storyboard]) -> list[Kind]:
+    """Return every kind that the steps or timelines of `boards` show, in order."""
+    clusters: set[int] = set()
+    for board in boards:
+        clusters |= {step.cluster for step in board.steps}
+        clusters |= {span.cluster for span in board.timeline if span.cluster is not None}
+    return [kind_of(cluster) for cluster in sorted(clusters)]
 
 
 def _generated_colour(cluster: int) -> str:

@@ -15,7 +15,7 @@ from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.report.layout import in_order, lay_out_task
 from stepreel.evaluation.report.page import render_evaluation
 from stepreel.evaluation.report.pictures import Bar, Barcode, Confusion, TaskPictures
-from stepreel.report.page import sha256_source
+from stepreel.report.html import sha256_source
 
 NASTY = "</title></script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
 VOID = {"meta", "link", "input", "img", "br", "col", "wbr"}
@@ -376,7 +376,7 @@ def test_recordings_of_one_scale_have_a_time_axis():
     codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in (185.0, 100.0)]
     ticks = lay_out_task(dataclasses.replace(one, barcodes=codes), {}).ticks
     assert [tick.text for tick in ticks] == ["0:00", "0:30", "1:00", "1:30", "2:00", "2:30", "3:05"]
-    assert (ticks[0].x, ticks[2].x, ticks[-1].x) == (0, 32.43, 100)
+    assert (ticks[0].x, ticks[2].x, ticks[-1].x) == (0, 32.432, 100)
     codes[1] = dataclasses.replace(codes[1], seconds=10.0)
     assert lay_out_task(dataclasses.replace(one, barcodes=codes), {}).ticks == []
 

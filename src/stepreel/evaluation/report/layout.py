@@ -11,14 +11,12 @@ from stepreel.evaluation.methods.catalog import LEARNED_METHODS, NULL_METHODS
 from stepreel.evaluation.report.pictures import UNMATCHED, Bar, Barcode, Confusion, TaskPictures
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.report.palette import Kind, kind_of
-from stepreel.report.wording import clock
+from stepreel.report.scale import Tick, lay_out_extent, lay_out_ticks, shared_scale
 
 REFERENCE = "equal-split"
 UNITS = 4000  # across a recording: finer than a screen is wide
 _NARROWEST_LETTER = 0.012
-_LARGEST_SHARED_RATIO = 4
 _PUT_AWAY = frozenset({"concatenated-split"})  # hardly cuts inside a recording: nothing to see
-_TICK_SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 _MOST_TICKS = 8
 
 Figures = Mapping[str, Any]
@@ -69,15 +67,6 @@ class RecordingRow:
     barcode: Barcode
     share: float
     lanes: list[Lane]
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A labelled time at `x` percent of the width; narrow windows show only the major ones."""
-
-    x: float
-    text: str
-    is_major: bool
 
 
 @dataclass(frozen=True)
@@ -149,16 +138,14 @@ def lay_out_task(pictures: TaskPictures, figures: Mapping[str, Figures]) -> Task
     drawn = {method: None for barcode in pictures.barcodes for method in barcode.found}
     methods = in_order(list(drawn))
     lengths = [barcode.seconds for barcode in pictures.barcodes]
-    longest = max(lengths, default=0.0)
-    # As in the index of storyboards: one scale, unless short recordings would become unreadable.
-    same_scale = bool(lengths) and 0 < longest <= _LARGEST_SHARED_RATIO * min(lengths)
+    shares = shared_scale(lengths)
     takes = [
         RecordingRow(
             barcode=barcode,
-            share=round(100 * barcode.seconds / longest, 2) if same_scale else 100,
+            share=shares[number] if shares else 100,
             lanes=_lanes(barcode, methods, steps),
         )
-        for barcode in pictures.barcodes
+        for number, barcode in enumerate(pictures.barcodes)
     ]
     confusions = {one.method: one for one in pictures.confusions}
     null = best_null(figures)
@@ -168,7 +155,7 @@ def lay_out_task(pictures: TaskPictures, figures: Mapping[str, Figures]) -> Task
         methods=methods,
         put_away=[m for m in methods if m in _PUT_AWAY and not _PUT_AWAY.issuperset(methods)],
         takes=takes,
-        ticks=_ticks(longest) if same_scale else [],
+        ticks=lay_out_ticks(max(lengths), most=_MOST_TICKS, label_end=True) if shares else [],
         heats=[_heat(confusions[method], steps) for method in methods if method in confusions],
         figures=figures,
         null=null,
@@ -186,22 +173,6 @@ def _title(step: int, name: str) -> str:
     return f"step {step}" if name == str(step) else name
 
 
-def _ticks(seconds: float) -> list[Tick]:
-    """Label the start, round moments, and the end; none so near the end that they would touch.
-
-    >>> [tick.text for tick in _ticks(188.0)]
-    ['0:00', '0:30', '1:00', '1:30', '2:00', '2:30', '3:08']
-    """
-    gap = next((gap for gap in _TICK_SECONDS if seconds / gap <= _MOST_TICKS), seconds)
-    shares = [gap * number / seconds for number in range(_MOST_TICKS)]
-    ticks = [
-        Tick(round(100 * share, 2), clock(share * seconds), number % 2 == 0 and share < 0.8)
-        for number, share in enumerate(shares)
-        if share < 0.92
-    ]
-    return [*ticks, Tick(100, clock(seconds), is_major=True)]
-
-
 def _lanes(barcode: Barcode, methods: Sequence[str], steps: Sequence[Step]) -> list[Lane]:
     found = [(method, barcode.found[method]) for method in methods if method in barcode.found]
     return [_lane(None, barcode.truth, steps), *(_lane(*one, steps) for one in found)]
@@ -216,13 +187,18 @@ def _lane(method: str | None, bars: Sequence[Bar], steps: Sequence[Step]) -> Lan
             runs.setdefault(bar.step, []).append(f"M{start} 0h{width}v1h-{width}")
     kinds = {step.id: step.kind for step in steps}
     letters = [
-        Letter(round(50 * (bar.start + bar.end), 2), round(100 * (bar.end - bar.start), 2), kind)
+        _letter(bar, kind)
         for bar in bars
         if method is None and bar.end - bar.start > _NARROWEST_LETTER
         if (kind := kinds.get(bar.step))
     ]
     paths = [(step, "".join(runs[step.id])) for step in steps if step.id in runs]
     return Lane(method, paths, letters, len(bars), is_hatched=UNMATCHED in runs)
+
+
+def _letter(bar: Bar, kind: Kind) -> Letter:
+    extent = lay_out_extent(bar.start, bar.end, 1)
+    return Letter(extent.middle, extent.width, kind)
 
 
 def _heat(confusion: Confusion, steps: Sequence[Step]) -> Heat:

@@ -23,13 +23,13 @@ from stepreel.evaluation.report.layout import (
 )
 from stepreel.evaluation.report.pictures import TaskPictures
 from stepreel.evaluation.report.text import digits_for, folded
-from stepreel.report.page import environment, inlined_style, sha256_source, template_text
+from stepreel.report.html import content_policy, environment, inlined_script, inlined_style
 from stepreel.report.palette import kind_of
 
 HEADLINE = "strict"
 SMALLEST_SHOWN = 0.05  # what is less would be written 0.0
 _STYLES = ("shared.css", "evaluation.css")
-_SCRIPTS = ("index.js", "evaluation.js")
+_SCRIPTS = ("letters.js", "index.js", "evaluation.js")
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,7 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
     views = [lay_out_task(one, _protocols_of(results, one.task)[HEADLINE]) for one in pictures]
     n_kinds = max((sum(s.kind is not None for s in view.steps) for view in views), default=0)
     style = inlined_style(_STYLES, kinds=[kind_of(number) for number in range(n_kinds)])
-    theme_script = Markup(template_text("theme.js"))
-    script = Markup("\n".join(template_text(name) for name in _SCRIPTS))
+    theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS)
     return (
         environment()
         .get_template("evaluation.html.j2")
@@ -117,7 +116,7 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
             breakable=_breakable,
             cells=_cells(protocols, columns),
             columns=columns,
-            content_policy=_content_policy(style, theme_script, script),
+            content_policy=content_policy(style, [theme_script, script], img="data:"),
             groups=groups,
             headline=HEADLINE,
             heading=_heading(results["dataset"]),
@@ -140,19 +139,6 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
             verdict=_verdict(protocols[HEADLINE]),
             views=views,
         )
-    )
-
-
-def _content_policy(style: str, *scripts: str) -> str:
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src data:",
-            f"style-src {sha256_source(style)}",
-            f"script-src {' '.join(map(sha256_source, scripts))}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
     )
 
 

@@ -1,10 +1,7 @@
-// Letters that do not fit their stretch of a timeline are left out.
+// The index, and the part that the evaluation page shares with it.
 
 function fitLetters() {
-  for (const letter of document.querySelectorAll(".letter")) {
-    const room = (letter.dataset.room / 100) * letter.closest(".scaled").clientWidth;
-    letter.classList.toggle("crowded", room < 7 + 7 * letter.textContent.length);
-  }
+  hideCrowded(document.querySelectorAll(".letter"), (letter) => letter.closest(".scaled").clientWidth);
 }
 
 document.getElementById("theme").addEventListener("click", switchTheme);

@@ -3,7 +3,6 @@
 
 const PREVIEW_WIDTH = 192;
 const PRINTED_WIDTH = 680;
-const LETTER_WIDTH = 14;
 
 function clock(seconds) {
   const whole = Math.floor(seconds + 0.0005);
@@ -131,9 +130,6 @@ class Timeline {
       mark.classList.toggle("crowded", crowded);
       if (!crowded) free = middle(mark) + half;
     }
-    for (const letter of this.root.querySelectorAll(".letter")) {
-      const room = (Number(letter.dataset.room) / 100) * width;
-      letter.classList.toggle("crowded", room < LETTER_WIDTH + 7 * (letter.textContent.length - 1));
-    }
+    hideCrowded(this.root.querySelectorAll(".letter"), () => width);
   }
 }
