@@ -10,7 +10,8 @@ import pytest
 from boards import make_board
 
 from stepreel.report import EXPORTS
-from stepreel.report.chapters import chapters_of, youtube_problem
+from stepreel.report.exports.chapters import chapters_of
+from stepreel.report.exports.youtube import youtube_problem
 
 
 def starts_of(extents, **options):
@@ -170,7 +171,7 @@ def test_youtube_says_when_there_are_too_few_chapters():
     )
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", EXPORTS.own)
 def test_a_board_without_steps_can_be_exported(name):
     text = EXPORTS[name].make(make_board([]))
     assert text.endswith("\n")

@@ -49,7 +49,7 @@ def test_a_report_holds_everything_and_its_json_reads_back(tmp_path: Path):
         "storyboard.html",
         "pictures/strip.jpg",
         *(f"pictures/step-0{index}.jpg" for index in range(1, 5)),
-        *(export.file for export in EXPORTS.values()),
+        *(export.file for export in EXPORTS.own.values()),
     }
     assert all(path.is_file() for path in written)
     assert read_storyboard(tmp_path / "storyboard.json") == board

@@ -10,7 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from stepreel.report.addresses import address_of, path_inside
-from stepreel.report.chapters import to_webvtt, to_youtube, youtube_problem
+from stepreel.report.exports.webvtt import to_webvtt
+from stepreel.report.exports.youtube import to_youtube, youtube_problem
 from stepreel.report.html import (
     content_policy,
     environment,

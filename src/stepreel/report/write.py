@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from stepreel.report.addresses import path_inside
-from stepreel.report.exports import EXPORTS
+from stepreel.report.exports import EXPORTS, Export
 from stepreel.report.page import render_page
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.files import explained, write_bytes, write_text
+
+PAGE = "storyboard.html"
+CONTRACT = "storyboard.json"
+
+log = logging.getLogger(__name__)
 
 
 def write_report(
     board: Storyboard, folder: Path, *, pictures: Mapping[int, bytes], strip: bytes | None
 ) -> list[Path]:
-    """Write pictures, storyboard.json, exports and storyboard.html; return the files written.
+    """Write pictures, storyboard.json, the page and all exports; return the files written.
 
-    `pictures` maps a step's index to its JPEG. The page comes last, because it embeds the
-    pictures. Step pictures of an earlier run that this board does not name are removed.
+    Step pictures of an earlier run that this board does not name are removed. An export from
+    another package that fails is logged as a warning; everything else is still written.
+
+    pictures  the JPEG of each step, by the step's index
+    strip     the JPEG of thumbnails that `board.strip` describes
     """
     with explained(folder):
         written = _write_pictures(board, folder, pictures, strip)
-        texts = {"storyboard.json": board.model_dump_json(indent=2) + "\n"}
-        texts |= {export.file: export.make(board) for export in EXPORTS.values()}
-        for file, text in texts.items():
-            write_text(folder / file, text)
-        write_text(folder / "storyboard.html", render_page(board, folder))
+        texts: dict[str, str | bytes] = {CONTRACT: board.to_json()}
+        texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
+        texts[PAGE] = render_page(board, folder)
+        for file, content in texts.items():
+            _write(folder / file, content)
         _remove_stale_pictures(board, folder)
-    return [*written, *(folder / file for file in texts), folder / "storyboard.html"]
+        written += [folder / file for file in texts]
+        return written + _write_plugin_exports(board, folder, written)
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    if isinstance(content, str):
+        write_text(path, content)
+    else:
+        write_bytes(path, content)
 
 
 def _write_pictures(
@@ -45,7 +63,7 @@ def _write_pictures(
     for file, jpeg in files.items():
         path = path_inside(folder, file)
         if path is None:
-            raise ValueError(f"the picture {file!r} would lie outside of {folder}")
+            raise ValueError(f"the picture {file!r} would be outside of {folder}")
         write_bytes(path, jpeg)
         written.append(path)
     return written
@@ -56,3 +74,51 @@ def _remove_stale_pictures(board: Storyboard, folder: Path) -> None:
     for path in sorted((folder / "pictures").glob("step-[0-9]*.jpg")):
         if path not in current:
             path.unlink()
+
+
+def _write_plugin_exports(board: Storyboard, folder: Path, written: list[Path]) -> list[Path]:
+    """Write the exports of other packages; they may not touch what is already `written`."""
+    for origin in EXPORTS.origins():
+        if origin.problem:
+            _warn_once(f"the export {origin.name} cannot be used: {origin.problem}")
+    taken = {_same_file(path) for path in written}
+    added = []
+    for name, export in EXPORTS.usable().items():
+        if name in EXPORTS.own:
+            continue
+        try:
+            path = _free_path(export, folder, taken)
+            _write(path, _content(export, board))
+        except Exception as problem:  # a plug-in can raise anything
+            reason = f"{type(problem).__name__}: {problem}"
+            log.warning("%s: the export %s was not written: %s", folder, name, reason)
+        else:
+            taken.add(_same_file(path))
+            added.append(path)
+    return added
+
+
+@cache
+def _warn_once(text: str) -> None:
+    log.warning("%s", text)
+
+
+def _same_file(path: Path) -> str:
+    """Return what two paths of the same file have in common, even where case does not count."""
+    return str(path.resolve()).casefold()
+
+
+def _free_path(export: Export, folder: Path, taken: set[str]) -> Path:
+    path = path_inside(folder, export.file)
+    if path is None:
+        raise ValueError(f"its file {export.file!r} is outside of the storyboard's folder")
+    if _same_file(path) in taken:
+        raise ValueError(f"its file {export.file!r} is already used; choose another name")
+    return path
+
+
+def _content(export: Export, board: Storyboard) -> str | bytes:
+    content = export.make(board.model_copy(deep=True))  # lists in a board can be changed
+    if not isinstance(content, str | bytes):
+        raise TypeError(f"its `make` returned {type(content).__name__} instead of str or bytes")
+    return content

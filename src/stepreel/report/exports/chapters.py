@@ -1,0 +1,67 @@
+"""Cut a recording into chapters, one per key step, as players understand them.
+
+A step's extent is an envelope and may overlap another's; chapters may not. A chapter begins where
+its step begins. When the previous step's best moment lies at or after that, it begins where the
+previous step ends, or at its own best moment if that comes first. So every chapter contains the
+best moment of its step, and starts strictly increase; two steps with the very same best moment
+(to the millisecond) share a chapter. A chapter ends where the next begins, the last one at the
+end of the recording. What lies before the first step is in no chapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from stepreel.report.wording import one_line
+from stepreel.storyboard.schema import KeyStep, Storyboard
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A named stretch of player time, in whole milliseconds."""
+
+    start: int
+    end: int
+    titles: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name; one that holds several steps names them all, or the first and the last."""
+        return join_titles(self.titles)
+
+
+def chapters_of(board: Storyboard) -> list[Chapter]:
+    """Return the chapters of `board` in player time (see the module's text for the rules)."""
+    offset = board.recording.player_offset_seconds
+    steps = sorted(board.steps, key=lambda step: step.time)
+    titles: dict[int, list[str]] = {}
+    for step, start in zip(steps, _starts(steps), strict=True):
+        title = one_line(step.title, otherwise=f"Step {step.index}")
+        titles.setdefault(round(1000 * (start + offset)), []).append(title)
+    starts = list(titles)
+    end = round(1000 * (board.recording.duration_seconds + offset))
+    ends = [*starts[1:], max(end, starts[-1] + 1)] if starts else []
+    return [
+        Chapter(start, end, tuple(titles[start])) for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _starts(steps: list[KeyStep]) -> list[float]:
+    starts = [step.start for step in steps[:1]]
+    for before, step in pairwise(steps):
+        overlapping = step.start <= before.time
+        start = min(max(before.end, before.time), step.time) if overlapping else step.start
+        starts.append(max(start, starts[-1]))
+    return starts
+
+
+def join_titles(titles: Sequence[str]) -> str:
+    """Name a chapter that holds several steps.
+
+    >>> join_titles(["Fold", "Glue", "Fold"]), join_titles([f"Step {i}" for i in range(3, 8)])
+    ('Fold / Glue', 'Step 3 … Step 7')
+    """
+    distinct = list(dict.fromkeys(titles))
+    return " / ".join(distinct) if len(distinct) <= 3 else f"{distinct[0]} … {distinct[-1]}"
