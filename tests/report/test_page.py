@@ -12,12 +12,13 @@ import pytest
 from boards import make_board, pictures_of
 
 from stepreel.errors import OutputError
-from stepreel.report import EXPORTS, render_page, write, write_report
+from stepreel.report import EXPORTS, read_pictures, render_page, write, write_report
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.palette import COLOURS, kind_of
 from stepreel.storyboard.schema import read_storyboard
 
 NASTY = "</script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
+STRIP = b"\xff\xd8strip"
 
 
 class Elements(HTMLParser):
@@ -42,7 +43,7 @@ class Elements(HTMLParser):
 
 def test_a_report_holds_everything_and_its_json_reads_back(tmp_path: Path):
     board = make_board(title="Schachtel falten – 折り紙")
-    written = write_report(board, tmp_path, pictures=pictures_of(board), strip=b"\xff\xd8strip")
+    written = write_report(board, tmp_path, pictures=pictures_of(board), strip=STRIP)
     names = {path.relative_to(tmp_path).as_posix() for path in written}
     assert names == {
         "storyboard.json",
@@ -93,12 +94,38 @@ def test_a_picture_outside_of_the_folder_is_neither_written_nor_embedded(tmp_pat
     board = board.model_copy(update={"steps": [step]})
     with pytest.raises(ValueError, match="outside"):
         write_report(board, tmp_path / "out", pictures={1: b"x"}, strip=None)
-    assert "No picture" in render_page(board, tmp_path / "out")
+    assert read_pictures(board, tmp_path / "out") == ({}, None)
 
 
-def test_names_and_titles_stay_text(tmp_path: Path):
+def test_a_page_rendered_from_the_folder_is_the_one_that_was_written(tmp_path: Path):
+    board = make_board()
+    write_report(board, tmp_path, pictures=pictures_of(board), strip=STRIP)
+    pictures, strip = read_pictures(board, tmp_path)
+    page = render_page(board, pictures=pictures, strip=strip)
+    assert page == (tmp_path / "storyboard.html").read_text(encoding="utf-8")
+
+
+def test_pictures_are_embedded_from_memory_and_not_read_back(tmp_path: Path, monkeypatch):
+    def refuse(path: Path) -> bytes:
+        raise AssertionError(f"{path} was read")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    board = make_board()
+    write_report(board, tmp_path, pictures=pictures_of(board), strip=STRIP)
+    page = (tmp_path / "storyboard.html").read_text(encoding="utf-8")
+    assert len([a for a in Elements(page).all("img") if "data:" in (a.get("src") or "")]) == 4
+
+
+def test_only_jpegs_are_embedded():
+    board = make_board([(0, 1, 2, 0), (2, 3, 4, 1)])
+    page = render_page(board, pictures={1: b"<svg onload=alert(1)>"}, strip=b"GIF89a")
+    assert page.count("No picture</p>") == 2
+    assert "data:image" not in page
+
+
+def test_names_and_titles_stay_text():
     board = make_board(titles=[NASTY], title=NASTY, file="../" + NASTY.replace("/", ""))
-    elements = Elements(render_page(board, tmp_path))
+    elements = Elements(render_page(board, pictures={}))
     assert [attributes.get("type") for attributes in elements.all("script")] == [
         None,
         "application/json",
@@ -111,7 +138,7 @@ def test_names_and_titles_stay_text(tmp_path: Path):
 
 def test_the_page_asks_for_nothing_but_the_video(tmp_path: Path):
     board = make_board()
-    write_report(board, tmp_path, pictures=pictures_of(board), strip=b"\xff\xd8strip")
+    write_report(board, tmp_path, pictures=pictures_of(board), strip=STRIP)
     elements = Elements((tmp_path / "storyboard.html").read_text(encoding="utf-8"))
     addresses = [a[key] for _, a in elements.tags for key in ("src", "href") if a.get(key)]
     outside = [a for a in addresses if not a.startswith(("data:", "#"))]
@@ -137,21 +164,21 @@ def test_any_file_name_becomes_an_address_of_that_file(file, address):
 
 
 @pytest.mark.parametrize("n_steps", [0, 1, 20, 60])
-def test_pages_of_any_number_of_steps_can_be_made(tmp_path: Path, n_steps):
+def test_pages_of_any_number_of_steps_can_be_made(n_steps):
     extents = [(100.0 * i, 100.0 * i + 9, 100.0 * i + 50, i % 17) for i in range(n_steps)]
-    page = render_page(make_board(extents, duration=3 * 3600), tmp_path)
+    page = render_page(make_board(extents, duration=3 * 3600), pictures={})
     cards = [a for a in Elements(page).all("li") if "data-step" in a]
     assert len(cards) == n_steps
     assert ("No key steps were found" in page) == (n_steps == 0)
 
 
-def test_a_repeated_step_links_the_others_of_its_kind(tmp_path: Path):
-    elements = Elements(render_page(make_board(), tmp_path))
+def test_a_repeated_step_links_the_others_of_its_kind():
+    elements = Elements(render_page(make_board(), pictures={}))
     assert [a["data-go"] for a in elements.all("a") if "data-go" in a] == ["3", "1"]
 
 
-def test_the_same_board_gives_the_same_page(tmp_path: Path):
-    assert render_page(make_board(), tmp_path) == render_page(make_board(), tmp_path)
+def test_the_same_board_gives_the_same_page():
+    assert render_page(make_board(), pictures={}) == render_page(make_board(), pictures={})
 
 
 # Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.

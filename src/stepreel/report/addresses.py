@@ -1,4 +1,4 @@
-"""Turn file names, whatever they hold, into addresses a browser resolves to that very file."""
+"""Turn file names, whatever characters they contain, into addresses that a browser resolves."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def address_of(file: str) -> str:
 
 
 def path_inside(folder: Path, file: str) -> Path | None:
-    """Return the path of `file` in `folder`, or None when it would lie outside of it.
+    """Return the path of `file` in `folder`, or None if it is outside of `folder`.
 
-    A storyboard may come from somebody else; it must not make us embed or replace other files.
+    A storyboard may come from someone else; it must not make us embed or replace other files.
     """
     path = folder / file
     return path if path.resolve().is_relative_to(folder.resolve()) else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
-from stepreel.report.addresses import address_of, path_inside
+from stepreel.report.addresses import address_of
 from stepreel.report.exports.webvtt import to_webvtt
 from stepreel.report.exports.youtube import to_youtube, youtube_problem
 from stepreel.report.html import (
@@ -30,11 +30,17 @@ _SCRIPTS = ("letters.js", "player.js", "timeline.js", "sharing.js", "storyboard.
 _SOURCES = {"img": "data: blob:", "media": "'self' file: blob: data:"}
 
 
-def render_page(board: Storyboard, folder: Path) -> str:
-    """Return the page of `board`; pictures that `folder` does not hold become placeholders."""
+def render_page(
+    board: Storyboard, *, pictures: Mapping[int, bytes], strip: bytes | None = None
+) -> str:
+    """Return the page of `board`. A missing picture, or one that is not a JPEG, is left blank.
+
+    pictures  the JPEG of each step, by the step's index
+    strip     the JPEG of thumbnails that `board.strip` describes
+    """
     used = kinds_used([board])
-    strip = embedded(folder, board.strip.file) if board.strip else None
-    style = inlined_style(_STYLES, kinds=used, board=board, strip=strip)
+    strip_address = jpeg_address(strip) if board.strip else None
+    style = inlined_style(_STYLES, kinds=used, board=board, strip=strip_address)
     theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS)
     return (
         environment()
@@ -44,10 +50,9 @@ def render_page(board: Storyboard, folder: Path) -> str:
             counts=Counter(step.cluster for step in board.steps),
             content_policy=content_policy(style, [theme_script, script], **_SOURCES),
             facts=_facts(board),
-            has_strip=strip is not None,
             kinds=used,
-            page_data=_script_safe_json(_page_data(board, has_strip=strip is not None)),
-            pictures={step.index: embedded(folder, step.picture) for step in board.steps},
+            page_data=_script_safe_json(_page_data(board, has_strip=strip_address is not None)),
+            pictures={index: jpeg_address(jpeg) for index, jpeg in pictures.items()},
             script=script,
             settings=json.dumps(board.settings, indent=2, ensure_ascii=False, default=str),
             style=style,
@@ -63,16 +68,6 @@ def _video_address(board: Storyboard) -> str | None:
     """Return where the page finds the video; None if there is none."""
     recording = board.recording
     return address_of(recording.file) if recording.kind == "video" and recording.file else None
-
-
-def embedded(folder: Path, file: str | None) -> str | None:
-    """Return a JPEG of `folder` as a data: address, or None when there is none to show."""
-    path = path_inside(folder, file) if file else None
-    try:
-        jpeg = path.read_bytes() if path else b""
-    except OSError:
-        return None
-    return jpeg_address(jpeg)
 
 
 def _facts(board: Storyboard) -> list[str]:

@@ -34,7 +34,7 @@ def write_report(
         written = _write_pictures(board, folder, pictures, strip)
         texts: dict[str, str | bytes] = {CONTRACT: board.to_json()}
         texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
-        texts[PAGE] = render_page(board, folder)
+        texts[PAGE] = render_page(board, pictures=pictures, strip=strip)
         for file, content in texts.items():
             _write(folder / file, content)
         _remove_stale_pictures(board, folder)
