@@ -115,9 +115,19 @@ def with_background(board: Storyboard) -> Storyboard:
     return board.model_copy(update={"background": spans})
 
 
+def as_features(board: Storyboard, *, file: str | None = None) -> Storyboard:
+    """Return the same steps found in features: no video, no pictures; `file` None is in memory."""
+    recording = board.recording.model_copy(
+        update={"kind": "features", "name": "take7", "file": file, "width": None, "height": None}
+    )
+    steps = [step.model_copy(update={"picture": None}) for step in board.steps]
+    update = {"recording": recording, "steps": steps, "strip": None}
+    return Storyboard.model_validate(board.model_copy(update=update).model_dump())
+
+
 def pictures_of(board: Storyboard) -> dict[int, bytes]:
-    """Return a plain grey JPEG for every step, each of another brightness."""
-    return {step.index: jpeg(40 + 10 * step.index % 200) for step in board.steps}
+    """Return a plain grey JPEG for every step, each of another brightness; none for features."""
+    return {step.index: jpeg(40 + 10 * step.index % 200) for step in board.steps if step.picture}
 
 
 def jpeg(brightness: int, *, width: int = 32, height: int = 18) -> bytes:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from boards import jpeg, make_board, pictures_of, with_background
+from boards import as_features, jpeg, make_board, pictures_of, with_background
 
 from stepreel.report import write_index, write_report
 
@@ -47,13 +47,14 @@ def open_board(browser, tmp_path: Path):
 
     def open_it(board, **options) -> Opened:
         folder = tmp_path / "report"
-        write_report(board, folder, pictures=pictures_of(board), strip=STRIP)
+        strip = STRIP if board.strip else None
+        write_report(board, folder, pictures=pictures_of(board), strip=strip)
         opened.append(Opened(browser, folder / "storyboard.html", **options))
         return opened[-1]
 
     yield open_it
-    for one in opened:
-        one.context.close()
+    for page in opened:
+        page.context.close()
 
 
 @pytest.fixture
@@ -234,17 +235,101 @@ def test_chapters_are_copied_or_shown_for_copying(open_board):
     assert opened.value("getSelection().toString()").startswith("0:00 ")
 
 
-@pytest.mark.parametrize("size", [(320, 180), (180, 320)])
+@pytest.mark.parametrize("shape", ["landscape", "portrait", "features"])
 @pytest.mark.parametrize("width", [360, 768, 1280, 1920])
-def test_nothing_sticks_out_of_the_window(open_board, size, width):
+def test_nothing_sticks_out_of_the_window(open_board, shape, width):
     titles = ["Donaudampfschifffahrt" * 12, "مرحبا " * 30, "🧰 " * 40]
+    size = (180, 320) if shape == "portrait" else (320, 180)
     board = make_board(titles=titles, title="w" * 300, size=size)
+    board = as_features(board) if shape == "features" else board
     opened = open_board(board, viewport={"width": width, "height": 800})
     assert opened.value("document.documentElement.scrollWidth") == width
     cards = opened.value(
         "[...document.querySelectorAll('.card')].map(c => [c.scrollWidth, c.clientWidth])"
     )
     assert all(needed <= there for needed, there in cards)
+
+
+def position(opened: Opened) -> float:
+    return float(opened.page.get_attribute("#timeline", "aria-valuenow"))
+
+
+def test_cards_timeline_and_keys_move_through_features(open_board):
+    opened = open_board(as_features(make_board()))
+    opened.page.click("#step-3 .go")
+    assert position(opened) == 12
+    assert opened.value("document.querySelector('.card[aria-current]').id") == "step-3"
+    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10 – 0:14"
+    box = opened.page.locator("#timeline").bounding_box()
+    opened.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
+    assert position(opened) == pytest.approx(15, abs=0.1)
+    assert opened.value("document.querySelector('.card[aria-current]').id") == "step-4"
+    seen = []
+    for key in ["k", "k", "j", "1"]:
+        opened.page.keyboard.press(key)
+        seen.append(position(opened))
+    assert seen == [12, 6, 12, 2]
+    opened.page.click("#step-1 [data-go='3']")
+    assert position(opened) == 12
+    assert opened.complaints == []
+
+
+def test_features_have_no_keys_and_no_help_for_playing(open_board):
+    opened = open_board(as_features(make_board()))
+    opened.page.click("#step-2 .go")
+    opened.value("document.activeElement.blur()")
+    for key in ["Enter", "Space"]:
+        opened.page.keyboard.press(key)
+    assert position(opened) == 6
+    opened.page.keyboard.press("?")
+    keys = opened.value("[...document.querySelectorAll('#shortcuts kbd')].map(k => k.innerText)")
+    assert {"Enter", "Space"}.isdisjoint(keys)
+    assert opened.complaints == []
+
+
+def test_the_preview_of_features_is_text_in_one_piece_at_both_ends(open_board):
+    opened = open_board(as_features(make_board(titles=["Fold"])))
+    box = opened.page.locator("#timeline").bounding_box()
+    for place, words in [
+        (0.01, ["0:00", "1", "·", "Fold"]),
+        (0.99, ["0:19", "4", "·", "Step", "4"]),
+    ]:
+        opened.page.mouse.move(box["x"] + box["width"] * place, box["y"] + 40)
+        assert opened.page.inner_text("#preview").split() == words
+        assert opened.page.locator("#preview").bounding_box()["height"] < 60
+
+
+def test_paper_shows_the_cards_of_features(open_board):
+    opened = open_board(as_features(make_board()), color_scheme="dark")
+    opened.page.emulate_media(media="print")
+    assert not opened.page.is_visible(".actions")
+    assert not opened.page.is_visible(".now")
+    assert opened.page.is_visible("#step-4 .moment")
+    assert opened.page.is_visible(".timeline svg")
+    colours = opened.value(
+        "['body', '.card'].map(n => getComputedStyle(document.querySelector(n)).backgroundColor)"
+    )
+    assert colours == ["rgb(255, 255, 255)"] * 2
+
+
+def test_chapters_of_features_are_copied(open_board):
+    opened = open_board(as_features(make_board()))
+    opened.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    opened.page.click("[data-copy=webvtt]")
+    opened.wait_for("document.getElementById('toast').textContent.startsWith('Copied')")
+    assert opened.value("navigator.clipboard.readText()").count("-->") == 4
+
+
+def test_the_index_of_features_leads_to_each_page(browser, tmp_path: Path):
+    board = as_features(make_board())
+    for name in ["one", "two"]:
+        write_report(board, tmp_path / name, pictures={}, strip=None)
+    opened = Opened(browser, write_index(tmp_path, [("one", board), ("two", board)], failed=[]))
+    assert opened.value("document.images.length") == 0
+    opened.page.click(".take h2 a")
+    opened.page.wait_for_url("**/one/storyboard.html")
+    assert opened.complaints == []
+    opened.context.close()
 
 
 def test_a_page_without_steps_opens_quietly(with_video):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import av
 import pytest
-from boards import make_board
+from boards import as_features, make_board
 
 from stepreel.report import EXPORTS
 from stepreel.report.exports.chapters import chapters_of
@@ -176,3 +176,18 @@ def test_a_board_without_steps_can_be_exported(name):
     text = EXPORTS[name].make(make_board([]))
     assert text.endswith("\n")
     assert text == text.strip() + "\n"
+
+
+@pytest.mark.parametrize("name", EXPORTS.own)
+def test_features_are_exported_like_a_video_but_without_pictures(name):
+    board = make_board(file="take7")
+    exported = EXPORTS[name].make(board)
+    without = re.sub(r"pictures/step-\d+\.jpg", "", exported)
+    if name == "markdown":
+        without = re.sub(r" Picture \|| !\[Step \d\]\(\) \|", "", without)
+        without = without.replace("| ---: | --- | --- |", "| ---: | --- |", 1)
+    assert EXPORTS[name].make(as_features(board)) == without
+
+
+def test_markdown_says_one_step_in_the_singular():
+    assert "· 1 key step ·" in EXPORTS["markdown"].make(make_board([(0, 1, 2, 0)]))

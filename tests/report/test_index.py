@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from boards import make_board, pictures_of
+from boards import as_features, make_board, pictures_of
 
 from stepreel.report import write_index, write_report
 
@@ -49,3 +49,16 @@ def test_timelines_share_a_scale_unless_the_short_ones_would_vanish(tmp_path: Pa
 def test_an_index_of_failures_only_can_be_written(tmp_path: Path):
     page = write_index(tmp_path, [], failed=[("a.mp4", "empty")]).read_text(encoding="utf-8")
     assert "Key steps of 0 recordings" in page
+
+
+def test_an_index_of_features_says_so_and_has_no_pictures(tmp_path: Path):
+    board = as_features(make_board())
+    page = write_index(tmp_path, [("a", board), ("b", board)], failed=[]).read_text()
+    assert "features, no video" in page
+    assert "<img" not in page
+
+
+def test_the_index_names_a_folder_only_if_it_differs_from_the_title(tmp_path: Path):
+    boards = [("Fold a box", make_board()), ("Fold a box-2", make_board())]
+    page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
+    assert page.count('class="folder"') == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from boards import make_board, pictures_of
+from boards import as_features, make_board, pictures_of, with_background
 
 from stepreel.errors import OutputError
 from stepreel.report import EXPORTS, read_pictures, render_page, write, write_report
@@ -179,6 +179,27 @@ def test_a_repeated_step_links_the_others_of_its_kind():
 
 def test_the_same_board_gives_the_same_page():
     assert render_page(make_board(), pictures={}) == render_page(make_board(), pictures={})
+
+
+@pytest.mark.parametrize("file", [None, "../take7.npz"])
+def test_a_page_of_features_offers_nothing_that_needs_a_video(file):
+    page = render_page(as_features(with_background(make_board()), file=file), pictures={})
+    elements = Elements(page)
+    assert {"video", "img", "input"}.isdisjoint(tag for tag, _ in elements.tags)
+    assert not [a for _, a in elements.tags if "data-play" in a or a.get("class") == "picture"]
+    assert not re.search(
+        "No picture|[Cc]hoose the video|could not be shown|<kbd>Space|Player", page
+    )
+    assert "features, no video" in page
+    assert (file or "arrays in memory") in page
+    policy = next(a["content"] for a in elements.all("meta") if "http-equiv" in a)
+    assert "media-src" not in policy
+
+
+def test_features_without_steps_make_a_page_that_does_not_speak_of_a_video():
+    page = render_page(as_features(make_board([])), pictures={})
+    assert "No key steps were found" in page
+    assert "watched" not in page
 
 
 # Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.

@@ -67,6 +67,7 @@ def _render_index(
         environment()
         .get_template("index.html.j2")
         .render(
+            are_features=any(board.recording.kind == "features" for board in storyboards),
             content_policy=content_policy(style, [script], img="'self' file: data:"),
             failed=failed,
             rows=rows,

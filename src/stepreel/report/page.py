@@ -25,9 +25,16 @@ from stepreel.report.wording import length
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
 _STYLES = ("shared.css", "storyboard.css", "print.css")
-_SCRIPTS = ("letters.js", "player.js", "timeline.js", "sharing.js", "storyboard.js")
+_SCRIPTS = ("letters.js", "playhead.js", "timeline.js", "sharing.js", "storyboard.js")
+_SCRIPTS_BY_KIND = {
+    "video": (*_SCRIPTS, "player.js", "video.js"),
+    "features": (*_SCRIPTS, "features.js"),
+}
 # Embedded pictures, and a video on disk, beside the page or chosen by the reader.
-_SOURCES = {"img": "data: blob:", "media": "'self' file: blob: data:"}
+_SOURCES_BY_KIND = {
+    "video": {"img": "data: blob:", "media": "'self' file: blob: data:"},
+    "features": {"img": "data:"},
+}
 
 
 def render_page(
@@ -41,14 +48,15 @@ def render_page(
     used = kinds_used([board])
     strip_address = jpeg_address(strip) if board.strip else None
     style = inlined_style(_STYLES, kinds=used, board=board, strip=strip_address)
-    theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS)
+    kind = board.recording.kind
+    theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS_BY_KIND[kind])
     return (
         environment()
         .get_template("storyboard.html.j2")
         .render(
             board=board,
             counts=Counter(step.cluster for step in board.steps),
-            content_policy=content_policy(style, [theme_script, script], **_SOURCES),
+            content_policy=content_policy(style, [theme_script, script], **_SOURCES_BY_KIND[kind]),
             facts=_facts(board),
             kinds=used,
             page_data=_script_safe_json(_page_data(board, has_strip=strip_address is not None)),

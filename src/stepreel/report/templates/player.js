@@ -1,17 +1,15 @@
 "use strict";
-// The recording's clock. All times are seconds since the first frame; the video's own position is
-// `offset` later. Without a usable video the clock still moves, so that the rest of the page works.
+// The playhead of a video. All times are seconds since the first frame; the video's own position is
+// `offset` later. Without a usable video the playhead still moves, so that the page works.
 
-class Player {
+class Player extends Playhead {
   constructor(video, offset, duration) {
+    super(duration);
     this.video = video;
     this.offset = offset;
-    this.duration = duration;
     this.usable = !video.error && video.networkState !== HTMLMediaElement.NETWORK_NO_SOURCE;
-    this.position = 0;
     this.stopAt = null;
-    this.seekingOurselves = false;
-    this.onChange = () => {};
+    this.isOurSeek = false;
     this.onUsable = () => {};
     this.listen();
   }
@@ -19,16 +17,16 @@ class Player {
   listen() {
     const on = (name, action) => this.video.addEventListener(name, action);
     on("error", () => this.setUsable(false));
-    // A codec the browser cannot show may still load its sound: then there is no picture.
+    // If the browser does not know the codec it may still load the sound: then there is no picture.
     on("loadedmetadata", () => this.setUsable(this.video.videoWidth > 0));
     on("timeupdate", () => this.tick());
     on("play", () => this.follow());
     on("seeking", () => {
-      if (!this.seekingOurselves) this.stopAt = null;
+      if (!this.isOurSeek) this.stopAt = null;
       this.onChange();
     });
     on("seeked", () => {
-      this.seekingOurselves = false;
+      this.isOurSeek = false;
       this.onChange();
     });
   }
@@ -46,14 +44,14 @@ class Player {
     this.stopAt = null;
     this.position = Math.min(Math.max(seconds, 0), this.duration);
     if (this.usable) {
-      this.seekingOurselves = true;
+      this.isOurSeek = true;
       this.video.currentTime = this.position + this.offset;
     }
     this.onChange();
   }
 
   play() {
-    // A refused start (such as a browser that forbids it) leaves the picture where it is.
+    // A browser may refuse to start a video by itself; then it stays paused.
     if (this.usable) this.video.play().catch(() => {});
   }
 
@@ -77,7 +75,7 @@ class Player {
   }
 
   follow() {
-    // timeupdate comes four times a second; the playhead should glide.
+    // timeupdate comes four times a second; the playhead should move smoothly.
     const step = () => {
       this.tick();
       if (!this.video.paused && !this.video.ended) requestAnimationFrame(step);
