@@ -17,7 +17,7 @@ NASTY = "a \"b\" 'c' #1 50% d?<script>window.hacked=1<&script>.mp4"
 
 
 class Opened:
-    """A page opened from disk, with everything it asked for and complained about."""
+    """A page opened from disk, with its requests and everything it logged."""
 
     def __init__(self, browser, path: Path, **options) -> None:
         self.context = browser.new_context(**options)
@@ -83,7 +83,7 @@ def test_a_click_on_a_step_shows_its_moment_and_marks_it(with_video):
     assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10 – 0:14"
 
 
-def test_a_step_of_a_recording_whose_picture_starts_late_is_found(with_video):
+def test_times_are_shifted_for_a_video_whose_picture_starts_late(with_video):
     opened = with_video(make_board(offset=0.5))
     opened.page.click("#step-2 .go")
     assert current_time(opened) == pytest.approx(6.5, abs=0.1)
@@ -160,7 +160,7 @@ def test_another_recording_is_noticed(open_board, place_video):
     assert "lasts 0:20" in opened.page.inner_text("#mismatch")
 
 
-def test_a_file_that_is_no_video_is_explained(open_board, tmp_path: Path):
+def test_a_file_that_is_not_a_video_is_explained(open_board, tmp_path: Path):
     opened = open_board(make_board())
     opened.wait_for("!document.getElementById('missing').hidden")
     (tmp_path / "notes.mp4").write_text("not a video")
@@ -193,7 +193,7 @@ def test_light_and_dark_differ_and_the_choice_is_remembered(open_board):
     opened = open_board(make_board(), color_scheme="light")
     opened.page.click("#theme")
     assert opened.value(background) == dark
-    # A busy browser may hand on what a page has stored a moment after the page is loaded again.
+    # A busy browser may pass on what a page has stored only after the page is loaded again.
     for _ in range(20):
         opened.page.reload()
         if opened.value(background) == dark:
@@ -247,7 +247,7 @@ def test_nothing_sticks_out_of_the_window(open_board, shape, width):
     cards = opened.value(
         "[...document.querySelectorAll('.card')].map(c => [c.scrollWidth, c.clientWidth])"
     )
-    assert all(needed <= there for needed, there in cards)
+    assert all(needed <= available for needed, available in cards)
 
 
 def position(opened: Opened) -> float:

@@ -72,7 +72,7 @@ def test_a_step_around_another_begins_no_later_than_its_own_moment():
     assert starts_of([(10, 15, 30, 0), (0, 25, 60, 1)]) == [10, 25]
 
 
-def test_steps_that_merely_overlap_keep_their_starts():
+def test_steps_that_only_overlap_keep_their_starts():
     assert starts_of([(0, 5, 12, 0), (10, 15, 20, 1)]) == [0, 10]
 
 
@@ -84,7 +84,7 @@ def test_two_steps_with_the_same_moment_share_a_chapter():
     ]
 
 
-def test_every_chapter_holds_its_steps_moment_whatever_the_envelopes():
+def test_every_chapter_contains_its_steps_moment_however_steps_overlap():
     extents = [(start, 3.0 * i, 3.0 * i + 20, i) for i, start in enumerate([0, 0, 1, 9, 0, 14, 2])]
     board = make_board(extents, duration=60)
     chapters = chapters_of(board)

@@ -41,7 +41,7 @@ class Elements(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def test_a_report_holds_everything_and_its_json_reads_back(tmp_path: Path):
+def test_a_report_contains_everything_and_its_json_reads_back(tmp_path: Path):
     board = make_board(title="Schachtel falten – 折り紙")
     written = write_report(board, tmp_path, pictures=pictures_of(board), strip=STRIP)
     names = {path.relative_to(tmp_path).as_posix() for path in written}

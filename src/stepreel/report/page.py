@@ -1,4 +1,4 @@
-"""Make the one-file page of a storyboard, with its pictures, style and script inside."""
+"""Make the page of a storyboard: one file with its pictures, style and scripts inside."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def render_page(
             style=style,
             theme_script=theme_script,
             timeline=lay_out_timeline(board),
-            twins=_twins(board),
+            others=_others_of_kind(board),
             video=_video_address(board),
         )
     )
 
 
 def _video_address(board: Storyboard) -> str | None:
-    """Return where the page finds the video; None if there is none."""
+    """Return the address of the video, seen from the page; None for features."""
     recording = board.recording
     return address_of(recording.file) if recording.kind == "video" and recording.file else None
 
@@ -91,7 +91,7 @@ def _facts(board: Storyboard) -> list[str]:
     return [*facts, f"{recording.fps:.4g} fps"] if recording.fps else facts
 
 
-def _twins(board: Storyboard) -> dict[int, list[KeyStep]]:
+def _others_of_kind(board: Storyboard) -> dict[int, list[KeyStep]]:
     """Return, for each step's index, the other steps of its kind."""
     return {
         step.index: [
@@ -124,7 +124,7 @@ def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:
 
 
 def _script_safe_json(value: Any) -> Markup:
-    """Write JSON that cannot end the script element it stands in."""
+    """Write JSON that cannot end the script element that contains it."""
     text = json.dumps(value)  # ASCII only, which covers U+2028 and U+2029
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import Storyboard
 
-# Any two stay at least 16 CIELAB units apart in normal sight and when protanopia, deuteranopia
-# and tritanopia are simulated (Machado et al. 2009), which test_page.py holds us to.
+# Any two are at least 16 CIELAB units apart, in normal sight and with simulated protanopia,
+# deuteranopia and tritanopia (Machado et al. 2009); test_page.py checks it.
 COLOURS = (
     "#3f74b8",
     "#f0903f",
@@ -30,7 +30,7 @@ _GOLDEN_ANGLE_TURNS = 0.381966
 
 @dataclass(frozen=True)
 class Kind:
-    """How one cluster is shown: `ink` is what can be read on top of `colour`."""
+    """How one cluster is shown: `ink` is the colour of text on top of `colour`."""
 
     cluster: int
     letter: str
@@ -58,7 +58,7 @@ def kinds_used(boards: Iterable[Storyboard]) -> list[Kind]:
 
 
 def _generated_colour(cluster: int) -> str:
-    """Walk the hue circle in golden angles, so that neighbours in number are far apart."""
+    """Walk the hue circle in golden angles, so that consecutive clusters get distant hues."""
     lightness = (0.42, 0.56, 0.68)[cluster % 3]
     rgb = colorsys.hls_to_rgb(cluster * _GOLDEN_ANGLE_TURNS % 1, lightness, 0.5)
     return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)

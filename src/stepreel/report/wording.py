@@ -1,4 +1,4 @@
-"""Say times, lengths and titles the way a reader expects them."""
+"""Write times, lengths and titles the way a reader expects them."""
 
 from __future__ import annotations
 

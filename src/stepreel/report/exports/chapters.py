@@ -1,11 +1,11 @@
-"""Cut a recording into chapters, one per key step, as players understand them.
+"""Divide a recording into chapters for players, one per key step.
 
-A step's extent is an envelope and may overlap another's; chapters may not. A chapter begins where
-its step begins. When the previous step's best moment lies at or after that, it begins where the
-previous step ends, or at its own best moment if that comes first. So every chapter contains the
-best moment of its step, and starts strictly increase; two steps with the very same best moment
-(to the millisecond) share a chapter. A chapter ends where the next begins, the last one at the
-end of the recording. What lies before the first step is in no chapter.
+Steps may overlap; chapters may not. A chapter starts where its step starts. If the best moment of
+the previous step is at or after that, it starts where the previous step ends, or at its own best
+moment if that comes first. So every chapter contains the best moment of its step, and starts
+strictly increase. Two steps with the same best moment (to the millisecond) share a chapter. A
+chapter ends where the next one starts, the last one at the end of the recording. The time before
+the first step is in no chapter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepreel.storyboard.schema import KeyStep, Storyboard
 
 @dataclass(frozen=True)
 class Chapter:
-    """A named stretch of player time, in whole milliseconds."""
+    """A named part of a recording, in whole milliseconds of player time."""
 
     start: int
     end: int
@@ -28,12 +28,12 @@ class Chapter:
 
     @property
     def title(self) -> str:
-        """Its name; one that holds several steps names them all, or the first and the last."""
+        """The titles of its steps: all of them, or the first and the last."""
         return join_titles(self.titles)
 
 
 def chapters_of(board: Storyboard) -> list[Chapter]:
-    """Return the chapters of `board` in player time (see the module's text for the rules)."""
+    """Return the chapters of `board` in player time; the rules are in the module docstring."""
     offset = board.recording.player_offset_seconds
     steps = sorted(board.steps, key=lambda step: step.time)
     titles: dict[int, list[str]] = {}
@@ -58,7 +58,7 @@ def _starts(steps: list[KeyStep]) -> list[float]:
 
 
 def join_titles(titles: Sequence[str]) -> str:
-    """Name a chapter that holds several steps.
+    """Name a chapter that contains several steps.
 
     >>> join_titles(["Fold", "Glue", "Fold"]), join_titles([f"Step {i}" for i in range(3, 8)])
     ('Fold / Glue', 'Step 3 … Step 7')

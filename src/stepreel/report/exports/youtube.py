@@ -16,7 +16,7 @@ _OPENING = ("Start",)
 
 
 def to_youtube(board: Storyboard) -> str:
-    """Write a description YouTube reads chapters from; `youtube_problem` says when it will not."""
+    """Write one line per chapter; `youtube_problem` says if YouTube will not show them."""
     lines = [
         f"{clock(chapter.start / 1000)} {_short_title(chapter.title)}"
         for chapter in _merged_chapters(board)
@@ -25,24 +25,24 @@ def to_youtube(board: Storyboard) -> str:
 
 
 def youtube_problem(board: Storyboard) -> str | None:
-    """Say why YouTube will not show these chapters, or None when it will."""
+    """Say why YouTube will not show these chapters; None if it will."""
     count = len(_merged_chapters(board))
     if count < MIN_CHAPTERS:
         return (
             f"YouTube shows chapters only when there are at least {MIN_CHAPTERS} of "
             f"{MIN_SECONDS} s or more; this recording gives {count}."
         )
-    letters = len(to_youtube(board))
-    if letters > _MAX_TEXT:
-        return f"YouTube allows {_MAX_TEXT} letters in a description; this has {letters}."
+    n_characters = len(to_youtube(board))
+    if n_characters > _MAX_TEXT:
+        return f"YouTube allows {_MAX_TEXT} characters in a description; this has {n_characters}."
     return None
 
 
 def _merged_chapters(board: Storyboard) -> list[Chapter]:
     """Merge chapters until each lasts 10 s and the first starts at 0:00.
 
-    Short steps in a row form chapters among themselves; what is then still too short joins the
-    chapter before it. All in whole seconds, because that is what YouTube sees.
+    Neighbouring short chapters are merged first; what is still too short is merged into the chapter
+    before it. All in whole seconds, because that is the precision of a YouTube description.
     """
     chapters = _from_zero([_in_whole_seconds(chapter) for chapter in chapters_of(board)], board)
     merged: list[Chapter] = []

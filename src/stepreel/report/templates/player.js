@@ -17,7 +17,7 @@ class Player extends Playhead {
   listen() {
     const on = (name, action) => this.video.addEventListener(name, action);
     on("error", () => this.setUsable(false));
-    // If the browser does not know the codec it may still load the sound: then there is no picture.
+    // With an unknown codec a browser may still load the sound: then there is no picture.
     on("loadedmetadata", () => this.setUsable(this.video.videoWidth > 0));
     on("timeupdate", () => this.tick());
     on("play", () => this.follow());

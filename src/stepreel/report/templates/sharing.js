@@ -1,9 +1,9 @@
 "use strict";
-// Copying chapters, and saying briefly that something happened.
+// Copy chapters, and show a short message.
 
 let toastTimer = 0;
 
-function say(text) {
+function showMessage(text) {
   const toast = document.getElementById("toast");
   toast.textContent = text;
   toast.classList.add("shown");
@@ -14,15 +14,15 @@ function say(text) {
 async function copyChapters(chapters) {
   try {
     await navigator.clipboard.writeText(chapters.text);
-    say(chapters.problem ? `Copied. ${chapters.problem}` : "Copied to the clipboard.");
+    showMessage(chapters.problem ? `Copied. ${chapters.problem}` : "Copied to the clipboard.");
   } catch {
-    // Denied, or not offered outside of secure pages: let the reader copy by hand.
+    // Denied, or not available outside of secure pages: let the reader copy by hand.
     const text = document.getElementById("copy-text");
     text.value = chapters.text;
     document.getElementById("copy-dialog").showModal();
     text.focus();
     text.select();
-    if (chapters.problem) say(chapters.problem);
+    if (chapters.problem) showMessage(chapters.problem);
   }
 }
 

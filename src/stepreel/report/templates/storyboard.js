@@ -72,7 +72,7 @@ class Page {
     const extent = step && `${clock(step.start)} – ${clock(step.end)}`;
     byId("now-detail").textContent = step
       ? `Step ${step.index} of ${this.board.steps.length} · ${extent}`
-      : `${this.board.steps.length} key steps`;
+      : `${this.board.steps.length} key ${this.board.steps.length === 1 ? "step" : "steps"}`;
   }
 
   listen() {

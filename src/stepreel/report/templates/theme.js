@@ -1,8 +1,8 @@
 "use strict";
-// Runs before the page is drawn, so that a remembered choice does not flash.
-// Storage may be denied for pages opened from disk; then the system's choice stands.
+// Runs before the page is drawn, so that a stored choice does not flash.
+// Pages opened from disk may be denied storage; then the system's setting applies.
 
-function rememberedTheme() {
+function storedTheme() {
   try {
     return localStorage.getItem("stepreel-theme");
   } catch {
@@ -10,11 +10,11 @@ function rememberedTheme() {
   }
 }
 
-function rememberTheme(theme) {
+function storeTheme(theme) {
   try {
     localStorage.setItem("stepreel-theme", theme);
   } catch {
-    // The choice then lasts as long as the page is open.
+    // Then the choice lasts until the page is closed.
   }
 }
 
@@ -27,9 +27,9 @@ function shownTheme() {
 function switchTheme() {
   const theme = shownTheme() === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
-  rememberTheme(theme);
+  storeTheme(theme);
 }
 
-if (["light", "dark"].includes(rememberedTheme())) {
-  document.documentElement.dataset.theme = rememberedTheme();
+if (["light", "dark"].includes(storedTheme())) {
+  document.documentElement.dataset.theme = storedTheme();
 }

@@ -1,5 +1,5 @@
 "use strict";
-// The bar of the whole recording: a slider with a preview under the pointer.
+// The timeline: a slider over the whole recording, with a preview at the pointer.
 
 const PREVIEW_WIDTH = 192;
 const PRINTED_WIDTH = 680;
@@ -99,7 +99,7 @@ class Timeline {
 
   describe(span) {
     if (!span) return "";
-    const step = this.board.steps.find((one) => one.index === span.step);
+    const step = this.board.steps.find((candidate) => candidate.index === span.step);
     if (step) return `${step.index} · ${step.title}${span.kind === "uncertain" ? " (uncertain)" : ""}`;
     return { background: "no step", uncertain: "uncertain", "left-out": "left out" }[span.kind] ?? "";
   }
