@@ -1,8 +1,8 @@
 """The paper's tables as data: what was published, and the command that would give each row.
 
-`ROOT` is the dataset's folder: `stepreel evaluate DATASET nowhere` tells where to get it and how it
-must lie. Published figures use ResNet-50 and RAFT features, which have to lie in ROOT/features, or
-come from the authors' release (`steps-release`).
+`ROOT` is the dataset's folder: `stepreel evaluate DATASET nowhere` prints where to get it and its
+expected layout. Published figures use ResNet-50 and RAFT features. They are read from
+ROOT/features, or from the authors' release (`steps-release`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 class Published:
     """One row: its figures as printed, and how to get ours.
 
-    measured  group of EgoProceL and method that ours are read from; None: the data is not here
+    measured  group of EgoProceL and method of our figure; None: the data is not available
     """
 
     row: str
@@ -32,7 +32,7 @@ class PaperTable:
     rows: tuple[Published, ...]
 
 
-NULLS = {  # the paper's null rows, which need annotations alone
+NULLS = {  # the paper's null rows; they need annotations only
     "CMU-MMAC": ("cmu-mmac", "15.7/5.9", "18.4/6.1"),
     "EGTEA": ("egtea", "15.3/4.6", "20.1/6.6"),
     "Meccano": ("meccano", "13.4/5.3", "16.2/6.7"),
@@ -54,8 +54,8 @@ TABLES = (
     PaperTable(
         "Table 1: key-step localization, egocentric (F1/IoU)",
         "`protocols.egoprocel`: Random is `random`, Uniform `concatenated-split`, STEPs `paper`. "
-        "EGTEA's 30.8/12.4 is the row without bootstrap of the supplement, whose full method has "
-        "29.0/11.6; EPIC-Tents' 42.2 is 36.7 in the table of clusters.",
+        "EGTEA's 30.8/12.4 is the supplement's row without bootstrap; its full method has "
+        "29.0/11.6. EPIC-Tents' 42.2 is 36.7 in the table of clusters.",
         (
             *(
                 Published(
@@ -77,7 +77,7 @@ TABLES = (
     ),
     PaperTable(
         "Table 2: key-step localization, third person (P/R/F1)",
-        "`protocols.egoprocel-pooled`",
+        "`protocols.egoprocel-pooled`.",
         (
             Published(
                 "STEPs, ProceL",
@@ -93,7 +93,7 @@ TABLES = (
     ),
     PaperTable(
         "Table 3: phase classification and Kendall's τ",
-        "`task_metrics.phases` and `task_metrics.kendall` (`tau_b`); shares 0.1 / 0.5 / 1.0",
+        "`task_metrics.phases` and `task_metrics.kendall` (`tau_b`); shares 0.1 / 0.5 / 1.0.",
         (
             Published("STEPs, Ikea without background", "28.59 / 36.25 / 37.02", IKEA),
             Published("STEPs, Ikea with background", "26.5 / 31.92 / 31.52", IKEA),
@@ -103,7 +103,7 @@ TABLES = (
     ),
     PaperTable(
         "Table 4: sensors and cues at inference, Meccano (F1/IoU)",
-        "`protocols.egoprocel`; rows of one command are points of `sweeps.cues`",
+        "`protocols.egoprocel`; rows of one command are points of `sweeps.cues`.",
         (
             Published(
                 "RGB alone, no bootstrap",
@@ -119,7 +119,7 @@ TABLES = (
     ),
     PaperTable(
         "Losses, Meccano (F1/IoU)",
-        "The supplement prints 29.9/14.1 and 32.0/15.3 for the first and third row",
+        "The supplement prints 29.9/14.1 and 32.0/15.3 for the first and third row.",
         (
             Published(
                 "one cue, no bootstrap",
@@ -149,7 +149,7 @@ TABLES = (
     ),
     PaperTable(
         "Clusters 7 / 10 / 12 / 15 (F1)",
-        "points of `sweeps.clusters`",
+        "Points of `sweeps.clusters`.",
         (
             Published(
                 "Meccano", "36.4 / 31.2 / 27.5 / 25.6", f"{MECCANO} --sweep-clusters 7,10,12,15"
@@ -175,12 +175,12 @@ TABLES = (
     ),
     PaperTable(
         "Amount of training data, Meccano",
-        "a figure in the paper, without numbers; points of `sweeps.recordings`",
+        "A figure in the paper, without numbers. Points of `sweeps.recordings`.",
         (Published("1, 2, 5, 10, all", "–", f"{MECCANO} --sweep-recordings 1,2,5,10"),),
     ),
     PaperTable(
         "Windows, Meccano (F1/IoU)",
-        "The paper's first row is its figure for one cue, and so is its command here",
+        "The paper's first row is its figure for one cue; so is the command here.",
         (
             Published(
                 "no bootstrap",
@@ -194,7 +194,7 @@ TABLES = (
     ),
     PaperTable(
         "Positional encoding, Meccano (F1/IoU)",
-        "raw features: the method `raw-kmeans`",
+        "Raw features: the method `raw-kmeans`.",
         (
             Published("raw features", "20.1/8.6", f"{MECCANO} --cues appearance"),
             Published(

@@ -1,10 +1,9 @@
-"""Measure every set there is, and write docs/results.md.
+"""Measure all sets, and write docs/results.md and the pages below docs/results/.
 
     python benchmarks/results.py DATA [-o docs/results.md] [--work build/results] [--only NAME …]
 
-DATA holds the folders named in results_sets.py; the document is written only if all are there.
-Every set is one `stepreel evaluate`, whose command stands beside its figures; what is done is kept,
-and the same command goes on from there.
+DATA contains the folders named in results_sets.py; the pages are written only if all of them exist.
+Every set is one `stepreel evaluate`. Finished work is kept: the same command resumes from there.
 """
 
 from __future__ import annotations
@@ -16,17 +15,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from results_document import Results, document
-from results_sets import LABELS_ALONE, SETS, in_folder, typed
-
-from stepreel.system.files import write_text
+from results_document import Results, pages, write_pages
+from results_sets import ANNOTATIONS_ONLY, SETS, evaluate_arguments, in_folder
 
 
 def evaluate(arguments: Sequence[str], data: Path, output: Path, cache: Path) -> Results | None:
-    """Run one evaluation; None if the set is not there."""
+    """Run one evaluation; None if the set does not exist."""
     words = in_folder(arguments, f"{data}/")
     if not Path(words[1]).is_dir():
-        print(f"{words[1]}: not here, left out", flush=True)
+        print(f"{words[1]}: does not exist, skipped", flush=True)
         return None
     print("stepreel evaluate", *arguments, flush=True)
     command = [sys.executable, "-m", "stepreel", "evaluate", *words]
@@ -41,34 +38,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/results.md"))
+    parser.add_argument("data", type=Path, help="folder of all sets")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("docs/results.md"), help="the entry page"
+    )
     parser.add_argument("--work", type=Path, default=Path("build/results"))
     parser.add_argument("--cache", type=Path, help="where features and models are kept")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", nargs="*", help="measure these sets, and write no document")
+    parser.add_argument("--only", nargs="*", help="measure these sets, and write no pages")
     options = parser.parse_args()
     cache = options.cache or options.work / "cache"
-    found: dict[str, Results] = {}
+    results: dict[str, Results] = {}
     extras: dict[str, Results] = {}
-    for one in (*SETS, *LABELS_ALONE):
-        if options.only is not None and one.name not in options.only:
+    for dataset in (*SETS, *ANNOTATIONS_ONLY):
+        if options.only is not None and dataset.name not in options.only:
             continue
-        arguments = typed(one, seeds=options.seeds)
-        results = evaluate(arguments, options.data, options.work / one.name, cache)
-        if results is None:
+        arguments = evaluate_arguments(dataset, seeds=options.seeds)
+        measured = evaluate(arguments, options.data, options.work / dataset.name, cache)
+        if measured is None:
             continue
-        found[one.name] = results
-        if one.extra:
-            arguments = typed(one, seeds=options.seeds, extra=True)
-            more = evaluate(arguments, options.data, options.work / f"{one.name}-more", cache)
+        results[dataset.name] = measured
+        if dataset.extra:
+            arguments = evaluate_arguments(dataset, seeds=options.seeds, extra=True)
+            more = evaluate(arguments, options.data, options.work / f"{dataset.name}-more", cache)
             assert more is not None
-            extras[one.name] = more
+            extras[dataset.name] = more
     if options.only is None:
-        if missing := [one.title for one in (*SETS, *LABELS_ALONE) if one.name not in found]:
-            raise SystemExit(f"no document was written: {', '.join(missing)} not in {options.data}")
-        write_text(options.output, document(found, extras, options.seeds))
-        print(options.output)
+        if missing := [s.title for s in (*SETS, *ANNOTATIONS_ONLY) if s.name not in results]:
+            titles = ", ".join(missing)
+            raise SystemExit(f"no page was written: {titles} not found in {options.data}")
+        for file in write_pages(options.output, pages(results, extras, options.seeds)):
+            print(file)
 
 
 if __name__ == "__main__":

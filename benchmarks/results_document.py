@@ -1,23 +1,29 @@
-"""docs/results.md from figures: tables in Markdown, put into the places of its template."""
+"""docs/results.md and the pages below docs/results/: figures put into the templates' places."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from paper_tables import TABLES, Published
-from results_sets import LABELS_ALONE, SETS, shown
+from paper_tables import TABLES, PaperTable, Published
+from results_sets import ANNOTATIONS_ONLY, SETS, shown_command
 
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.report.text import digits_for
+from stepreel.system.files import write_text
 from stepreel.version import __version__
 
 Results = dict[str, Any]
-TEMPLATE = Path(__file__).parent / "results_template.md"
+TEMPLATES = Path(__file__).parent / "results_templates"
+ENTRY = "results"  # the page that links to all others
+LEARNED = ("paper", "stepreel")
+PAGE_WIDTH = 110  # characters of a line
+SETS_PER_TABLE = 4  # more columns of "33.0 ± 2.2 / 23.5" do not fit
 GROUPS = {
     "meccano": "MECCANO",
     "epic-tents": "EPIC-Tents",
@@ -27,25 +33,23 @@ GROUPS = {
     "pc-disassembly": "PC disassembly",
 }
 PUBLISHED = {
-    "STEPs, as published": ("36.4/18.0", "42.2/21.4", "30.8/12.4", "28.3/11.4", "–", "–"),
-    "CnC, as published": (
-        "18.1/7.8",
-        "17.2/8.3",
-        "21.7/9.5",
-        "22.7/11.1",
-        "25.1/12.8",
-        "27.0/14.8",
-    ),
+    "STEPs": ("36.4/18.0", "42.2/21.4", "30.8/12.4", "28.3/11.4", "–", "–"),
+    "CnC": ("18.1/7.8", "17.2/8.3", "21.7/9.5", "22.7/11.1", "25.1/12.8", "27.0/14.8"),
 }
+
+
+def f1_text(figures: dict[str, Any]) -> str:
+    """Write F1 ± spread."""
+    f1 = figures["f1"]
+    spread = f" ± {f1['std']:.1f}" if f1["std"] >= 0.05 else ""
+    return f"{f1['mean']:.1f}{spread}"
 
 
 def cell(figures: dict[str, Any] | None, *, best: bool = False) -> str:
     """Write F1 ± spread / IoU."""
     if figures is None:
         return "–"
-    f1, iou = figures["f1"], figures["iou"]
-    spread = f" ± {f1['std']:.1f}" if f1["std"] >= 0.05 else ""
-    text = f"{f1['mean']:.1f}{spread} / {iou['mean']:.1f}"
+    text = f"{f1_text(figures)} / {figures['iou']['mean']:.1f}"
     return f"**{text}**" if best else text
 
 
@@ -54,18 +58,104 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def protocol_table(protocol: str, found: dict[str, Results]) -> str:
+def narrow_tables(corner: str, columns: dict[str, Sequence[str]], names: Sequence[str]) -> str:
+    """Write columns of cells under their titles, a few at a time, so that no table is too wide."""
+    titles = list(columns)
+    tables = []
+    for start in range(0, len(titles), SETS_PER_TABLE):
+        here = titles[start : start + SETS_PER_TABLE]
+        rows = [[name, *(columns[title][n] for title in here)] for n, name in enumerate(names)]
+        tables.append(markdown([corner, *here], rows))
+    return "\n".join(tables)
+
+
+def code_block(commands: Sequence[str]) -> str:
+    """Write commands as a block of code, long ones over several lines."""
+    lines: list[str] = []
+    for command in commands:
+        lines += _continued(command)
+    return "".join(f"    {line}\n" for line in lines)
+
+
+def _continued(command: str) -> Iterator[str]:
+    """Break a command before an option where it is too long, as a shell reads it.
+
+    >>> list(_continued("stepreel score " + "--truth labels " * 7))[1]
+    '    --truth labels'
+    """
+    line, *options = re.split(r" (?=-)", command.strip())
+    width = PAGE_WIDTH - 4 - 2  # indented as code; " \\" at the end
+    for option in options:
+        if len(line) + 1 + len(option) > width:
+            yield f"{line} \\"
+            line = f"    {option}"
+        else:
+            line = f"{line} {option}"
+    yield line
+
+
+def best_null(methods: dict[str, Any]) -> str:
+    """Return the method with the highest F1 among those that learn nothing."""
+    nulls = [method for method in methods if method not in LEARNED]
+    return max(nulls, key=lambda method: methods[method]["f1"]["mean"])
+
+
+def headline_table(measured: dict[str, Results]) -> str:
+    """One row per set: `strict` F1 beside the null baselines and the ceiling."""
+    rows = []
+    for dataset in SETS:
+        methods = measured[dataset.name]["protocols"]["strict"]
+        null = best_null(methods)
+        texts = {
+            "equal-split": f1_text(methods["equal-split"]),
+            null: f1_text(methods[null]),
+            **{method: f1_text(methods[method]) for method in LEARNED},
+        }
+        highest = max(texts, key=lambda method: methods[method]["f1"]["mean"])
+        texts[highest] = f"**{texts[highest]}**"
+        rows.append(
+            [
+                dataset.title,
+                count_recordings(measured[dataset.name]),
+                texts["equal-split"],
+                f"{texts[null]} (`{null}`)",
+                *(texts[method] for method in LEARNED),
+                f"{ceiling(methods):.1f}",
+            ]
+        )
+    head = ["set", "takes", "equal split", "best null baseline", *LEARNED, "ceiling"]
+    return markdown(head, rows)
+
+
+def verdict(measured: dict[str, Results]) -> str:
+    """Count the sets on which a learned method is above everything that learns nothing."""
+    all_methods = [measured[dataset.name]["protocols"]["strict"] for dataset in SETS]
+
+    def wins(method: str) -> int:
+        return sum(
+            methods[method]["f1"]["mean"] > methods[best_null(methods)]["f1"]["mean"]
+            for methods in all_methods
+        )
+
+    return (
+        f"Against the best of six null baselines, `stepreel` is ahead on {wins('stepreel')} of "
+        f"{len(SETS)} sets and the paper's method on {wins('paper')}:"
+    )
+
+
+def protocol_table(protocol: str, measured: dict[str, Results]) -> str:
     """Methods down, sets across; the highest F1 of a set in bold."""
-    columns = [one for one in SETS if one.name in found]
-    tables = {one.name: found[one.name]["protocols"][protocol] for one in columns}
-    highest = {name: max(t, key=lambda m: t[m]["f1"]["mean"]) for name, t in tables.items()}
-    rows = [
-        [f"`{m}`", *(cell(tables[c.name].get(m), best=highest[c.name] == m) for c in columns)]
-        for m in METHODS
-    ]
+    tables = {dataset.title: measured[dataset.name]["protocols"][protocol] for dataset in SETS}
+    names = [f"`{method}`" for method in METHODS]
+    columns = {}
+    for title, methods in tables.items():
+        highest = max(methods, key=lambda method: methods[method]["f1"]["mean"])
+        columns[title] = [cell(methods.get(m), best=m == highest) for m in METHODS]
+        if PROTOCOLS[protocol].strict:
+            columns[title].append(f"{ceiling(methods):.1f}")
     if PROTOCOLS[protocol].strict:
-        rows.append(["F1 at most", *(f"{ceiling(tables[c.name]):.1f}" for c in columns)])
-    return markdown(["F1 / IoU", *(one.title for one in columns)], rows)
+        names.append("F1 at most")
+    return narrow_tables("F1 / IoU", columns, names)
 
 
 def ceiling(methods: dict[str, Any]) -> float:
@@ -76,41 +166,40 @@ def ceiling(methods: dict[str, Any]) -> float:
 
 def uniform_table(results: Results) -> str:
     """Null rows on the true annotations beside what was published."""
+    methods = ("random", "concatenated-split", "equal-split", "one-cluster")
     rows = []
-    for method in ("random", "concatenated-split", "equal-split", "one-cluster"):
-        own = [results["groups"][group]["protocols"]["egoprocel"][method] for group in GROUPS]
-        rows.append([f"`{method}`", *(cell(figures) for figures in own)])
-    rows += [[name, *figures] for name, figures in PUBLISHED.items()]
-    return markdown(["F1 / IoU", *GROUPS.values()], rows)
+    for number, (group, title) in enumerate(GROUPS.items()):
+        own = results["groups"][group]["protocols"]["egoprocel"]
+        published = [figures[number] for figures in PUBLISHED.values()]
+        rows.append([title, *(cell(own[method]) for method in methods), *published])
+    return markdown(["F1 / IoU", *(f"`{method}`" for method in methods), *PUBLISHED], rows)
 
 
 def pooled_table(results: Results) -> str:
     """One cluster for everything against an equal split, protocol by protocol, on MECCANO."""
     table = results["groups"]["meccano"]["protocols"]
-    rows = [
-        [f"`{m}`", *(cell(table[p][m]) for p in PROTOCOLS)] for m in ("equal-split", "one-cluster")
-    ]
-    return markdown(["MECCANO, F1 / IoU", *(f"`{p}`" for p in PROTOCOLS)], rows)
+    methods = ("equal-split", "one-cluster")
+    rows = [[f"`{p}`", *(cell(table[p][m]) for m in methods)] for p in PROTOCOLS]
+    return markdown(["protocol", *(f"`{m}`" for m in methods)], rows)
 
 
 def sweep_table(points: dict[str, Any], protocol: str, what: str) -> str:
-    methods = list(next(iter(points.values()))["protocols"][protocol])
-    rows = [
-        [point, *(cell(found["protocols"][protocol][m]) for m in methods)]
-        for point, found in points.items()
-    ]
-    return markdown([what, *(f"`{m}`" for m in methods)], rows)
+    """Methods down, points of the sweep across."""
+    scored = {point: results["protocols"][protocol] for point, results in points.items()}
+    methods = list(next(iter(scored.values())))
+    columns = {point: [cell(table[m]) for m in methods] for point, table in scored.items()}
+    return narrow_tables(what, columns, [f"`{method}`" for method in methods])
 
 
 def metric_table(metric: dict[str, Any]) -> str:
-    """Write one task metric: how to read it, then figures down, methods across."""
+    """Write one task metric: figures down, methods across."""
     methods = metric["methods"]
     rows = []
     for figure in next(iter(methods.values())):
         values = [methods[m][figure] for m in methods]
         digits = digits_for([v["mean"] for v in values])
         rows.append([figure, *(spread_text(v, digits) for v in values)])
-    return f"({metric['note']})\n\n" + markdown(["", *(f"`{m}`" for m in methods)], rows)
+    return markdown(["", *(f"`{m}`" for m in methods)], rows)
 
 
 def spread_text(figure: dict[str, Any], digits: int) -> str:
@@ -130,58 +219,77 @@ def commit() -> str:
 
 
 def cad_table(results: Results, protocol: str) -> str:
-    rows = [
-        [task, *(cell(own["protocols"][protocol].get(m)) for m in METHODS)]
+    """Methods down, activities across."""
+    columns = {
+        task: [cell(own["protocols"][protocol].get(m)) for m in METHODS]
         for task, own in results["tasks"].items()
-    ]
-    return markdown([f"`{protocol}`, F1 / IoU", *(f"`{m}`" for m in METHODS)], rows)
+    }
+    return narrow_tables("F1 / IoU", columns, [f"`{m}`" for m in METHODS])
 
 
 def paper_text(ego: Results) -> str:
     """Write the paper's tables; of ours, only null rows on annotations could be measured."""
+    return "\n".join(_paper_table(table, ego) for table in TABLES)
+
+
+def _paper_table(table: PaperTable, ego: Results) -> str:
+    """One row per published figure; commands follow below, each once, by number."""
+    commands = list(dict.fromkeys(row.command for row in table.rows))
 
     def ours(row: Published) -> str:
         if row.measured is None:
-            return "data not available here"
+            return "–"
         group, method = row.measured
         return cell(ego["groups"][group]["protocols"]["egoprocel"][method])
 
-    parts = []
-    for table in TABLES:
-        rows = [[r.row, r.figures, f"`{r.command}`", ours(r)] for r in table.rows]
-        note = f"{table.note}\n\n" if table.note else ""
-        parts.append(
-            f"### {table.title}\n\n{note}"
-            + markdown(["row", "published", "`stepreel …`", "ours"], rows)
-        )
-    return "\n".join(parts)
+    has_ours = any(row.measured for row in table.rows)
+    rows = [
+        [
+            row.row,
+            row.figures,
+            *([ours(row)] if has_ours else []),
+            str(1 + commands.index(row.command)),
+        ]
+        for row in table.rows
+    ]
+    head = ["row", "published", *(["ours"] if has_ours else []), "command"]
+    note = f"{textwrap.fill(table.note, PAGE_WIDTH)}\n\n" if table.note else ""
+    block = code_block([f"stepreel {c}  # {n}" for n, c in enumerate(commands, start=1)])
+    return f"## {table.title}\n\n{note}{markdown(head, rows)}\n{block}"
 
 
-def commands_text(found: dict[str, Results], extras: dict[str, Results], seeds: int) -> str:
-    rows = []
-    for one in (*SETS, *LABELS_ALONE):
-        for results, extra in ((found.get(one.name), False), (extras.get(one.name), True)):
+def count_recordings(results: Results) -> str:
+    return str(sum(len(task["recordings"]) for task in results["dataset"]["tasks"].values()))
+
+
+def commands_text(measured: dict[str, Results], extras: dict[str, Results], seeds: int) -> str:
+    """One row per evaluation, then the commands in the same order."""
+    rows, commands = [], []
+    for dataset in (*SETS, *ANNOTATIONS_ONLY):
+        for results, extra in (
+            (measured.get(dataset.name), False),
+            (extras.get(dataset.name), True),
+        ):
             if results is not None:
-                tasks = results["dataset"]["tasks"].values()
-                rows.append(
-                    [
-                        one.title,
-                        f"`{shown(one, seeds=seeds, extra=extra)}`",
-                        str(sum(len(task["recordings"]) for task in tasks)),
-                        f"`{results['data_fingerprint'][:12]}`",
-                    ]
-                )
-    return markdown(["set", "`stepreel evaluate …`", "recordings", "data"], rows)
+                command = shown_command(dataset, seeds=seeds, extra=extra)
+                commands.append(f"stepreel evaluate {command}")
+                fingerprint = f"`{results['data_fingerprint'][:12]}`"
+                output = f"`{command.split()[-1]}`"
+                rows.append([dataset.title, count_recordings(results), fingerprint, output])
+    table = markdown(["set", "recordings", "data", "results in"], rows)
+    return f"{table}\n{code_block(commands)}"
 
 
-def document(found: dict[str, Results], extras: dict[str, Results], seeds: int) -> str:
-    text = TEMPLATE.read_text(encoding="utf-8")
-    ego = found["egoprocel"]
+def pages(measured: dict[str, Results], extras: dict[str, Results], seeds: int) -> dict[str, str]:
+    """Return the text of every page by its name; `ENTRY` is the one to begin with."""
+    ego = measured["egoprocel"]
     sweeps = extras["suturing"]["sweeps"]
     pieces = {
         "version": f"{__version__}, commit {commit()}",
         "seeds": str(seeds),
-        "commands": commands_text(found, extras, seeds),
+        "verdict": verdict(measured),
+        "headline": headline_table(measured),
+        "commands": commands_text(measured, extras, seeds),
         "uniform": uniform_table(ego),
         "pooled": pooled_table(ego),
         **{
@@ -192,17 +300,37 @@ def document(found: dict[str, Results], extras: dict[str, Results], seeds: int) 
         "clusters_strict": sweep_table(sweeps["clusters"], "strict", "K"),
         "cues": sweep_table(sweeps["cues"], "egoprocel", "cues at inference"),
         "recordings": sweep_table(sweeps["recordings"], "egoprocel", "trained on"),
-        "cad": cad_table(found["cad120"], "egoprocel"),
+        "cad": cad_table(measured["cad120"], "egoprocel"),
         "paper": paper_text(ego),
-        **{f"protocol {name}": protocol_table(name, found) for name in PROTOCOLS},
+        **{f"protocol {name}": protocol_table(name, measured) for name in PROTOCOLS},
     }
     for name in ("suturing", "openpack", "breakfast"):
         for metric, own in extras[name]["task_metrics"].items():
             pieces[f"{metric} {name}"] = metric_table(own)
-    if unknown := [name for name in pieces if f"<<{name}>>" not in text]:
-        raise SystemExit(f"{TEMPLATE.name}: has no place for {', '.join(unknown)}")
-    for name, piece in pieces.items():
-        text = text.replace(f"<<{name}>>", piece.rstrip("\n"))
-    if empty := re.findall(r"<<[^>]+>>", text):
-        raise SystemExit(f"{TEMPLATE.name}: nothing to put into {', '.join(empty)}")
-    return text
+            pieces[f"note {metric}"] = textwrap.fill(f"In the tables: {own['note']}.", PAGE_WIDTH)
+    return fill_templates(pieces)
+
+
+def fill_templates(pieces: dict[str, str]) -> dict[str, str]:
+    """Put every piece into the places that are named after it; none may be left over."""
+    templates = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.md")}
+    everything = "".join(templates.values())
+    if unknown := [name for name in pieces if f"<<{name}>>" not in everything]:
+        raise SystemExit(f"{TEMPLATES.name}: no page has a place for {', '.join(unknown)}")
+    if empty := set(re.findall(r"<<([^>]+)>>", everything)) - set(pieces):
+        raise SystemExit(f"{TEMPLATES.name}: nothing to put into {', '.join(sorted(empty))}")
+    for page, text in templates.items():
+        for name, piece in pieces.items():
+            text = text.replace(f"<<{name}>>", piece.rstrip("\n"))
+        templates[page] = text
+    return templates
+
+
+def write_pages(entry: Path, texts: dict[str, str]) -> list[Path]:
+    """Write the entry page, and all others into the folder beside it that is named like it."""
+    files = []
+    for page, text in texts.items():
+        path = entry if page == ENTRY else entry.with_suffix("") / f"{page}.md"
+        write_text(path, text)
+        files.append(path)
+    return sorted(files)

@@ -1,4 +1,4 @@
-"""The sets that docs/results.md is about, and what to type for each."""
+"""The sets of docs/results.md, and the `stepreel evaluate` command of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Set:
-    """One dataset: what to call it, what to type, and what is measured beside localization."""
+    """One set: its title, its arguments of `stepreel evaluate`, and a second evaluation of it.
+
+    extra  options of the second evaluation: sweeps and task metrics
+    """
 
     name: str
     title: str
@@ -51,7 +54,7 @@ SETS = (
     ),
 )
 BASELINES = "--baselines-only --clusters 7"
-LABELS_ALONE = (
+ANNOTATIONS_ONLY = (
     Set("egoprocel", "EgoProceL", f"egoprocel egoprocel {BASELINES}"),
     *(
         Set(
@@ -65,19 +68,19 @@ LABELS_ALONE = (
 )
 
 
-def typed(one: Set, *, seeds: int, extra: bool = False) -> list[str]:
-    """Return what a person types after `stepreel evaluate`, with paths inside the data folder."""
-    parts = f"{one.command} --seeds {seeds}".split()
-    return parts + (one.extra.split() if extra else [])
+def evaluate_arguments(dataset: Set, *, seeds: int, extra: bool = False) -> list[str]:
+    """Return the arguments of `stepreel evaluate`, with paths relative to the data folder."""
+    parts = f"{dataset.command} --seeds {seeds}".split()
+    return parts + (dataset.extra.split() if extra else [])
 
 
-def shown(one: Set, *, seeds: int, extra: bool) -> str:
-    """Return the whole command, with DATA for the folder of all sets."""
-    words = in_folder(typed(one, seeds=seeds, extra=extra), "DATA/")
-    return " ".join([*words, "-o", f"results/{one.name}{'-more' if extra else ''}"])
+def shown_command(dataset: Set, *, seeds: int, extra: bool) -> str:
+    """Return the arguments as documented, with DATA for the folder of all sets."""
+    words = in_folder(evaluate_arguments(dataset, seeds=seeds, extra=extra), "DATA/")
+    return " ".join([*words, "-o", f"results/{dataset.name}{'-more' if extra else ''}"])
 
 
 def in_folder(arguments: Sequence[str], folder: str) -> list[str]:
-    """Put a folder before those arguments that are paths."""
+    """Put a folder in front of the arguments that are paths."""
     paths = [n for n, _ in enumerate(arguments) if n == 1 or arguments[n - 1] == "--truth"]
     return [f"{folder}{word}" if n in paths else word for n, word in enumerate(arguments)]

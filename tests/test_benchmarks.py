@@ -1,14 +1,16 @@
-"""The measuring scripts run on a miniature; what they measure is not asserted here."""
+"""The benchmarks run on miniatures; what they measure is not asserted here."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from markdown import PAGE_WIDTH, code_lines, tables, visible_width
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 TINY = ["--set", "train.epochs=1", "--set", "train.n_chunks=8", "--clusters", "3"]
@@ -44,7 +46,7 @@ def run(script, *arguments):
 
 
 @pytest.mark.parametrize("table", ["clusters", "recordings"])
-def test_an_ablation_prints_a_table_and_a_plot_and_goes_on_from_what_is_done(
+def test_an_ablation_writes_a_table_and_a_plot_and_resumes_from_finished_work(
     recordings, tmp_path, table
 ):
     first = run("ablation.py", table, recordings, *TINY, "-o", tmp_path)
@@ -65,13 +67,13 @@ def test_a_folder_without_labels_cannot_be_scored(tmp_path):
     assert "holds no `labels`" in done.stderr
 
 
-def test_the_quality_of_windows_is_told_per_cue(recordings):
+def test_the_quality_of_windows_is_printed_per_cue(recordings):
     done = run("window_quality.py", recordings, "--window-seconds", 2)
     assert done.returncode == 0, done.stderr
     assert "all cues" in done.stdout
 
 
-def test_results_are_measured_set_by_set_and_absent_sets_are_said_to_be(tmp_path):
+def test_results_are_measured_set_by_set_and_missing_sets_are_named(tmp_path):
     folder = tmp_path / "data" / "egoprocel"
     (folder / "annotations" / "meccano").mkdir(parents=True)
     (folder / "annotations" / "meccano" / "0003.csv").write_text("1,4,2 screw\n5,9,1 plug\n")
@@ -80,17 +82,24 @@ def test_results_are_measured_set_by_set_and_absent_sets_are_said_to_be(tmp_path
     done = run("results.py", tmp_path / "data", *options)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "work" / "meccano-more" / "results.json").exists()
-    assert "cad120: not here, left out" in done.stdout
+    assert "cad120: does not exist, skipped" in done.stdout
+
+
+SEEDLESS = ("equal-split", "concatenated-split", "one-cluster")
+
+
+def figures(f1, std=1.5):
+    figure = {"mean": f1, "std": std, "seeds": [f1]}
+    return {"f1": figure, "iou": figure, "ceiling": {**figure, "mean": 70.0}}
 
 
 def made_up_results(tasks):
     from stepreel.evaluation.methods.catalog import METHODS
     from stepreel.evaluation.metrics.localization import PROTOCOLS
 
-    figure = {"mean": 33.3, "std": 1.5, "seeds": [33.3]}
-    figures = {"f1": figure, "iou": figure, "ceiling": {**figure, "mean": 70.0}}
-    scored = {"protocols": {p: dict.fromkeys(METHODS, figures) for p in PROTOCOLS}}
-    metric = {"note": "how to read it", "methods": {"raw": {"tau_b": figure}}}
+    methods = {m: figures(33.3, std=0.0 if m in SEEDLESS else 1.5) for m in METHODS}
+    scored = {"protocols": dict.fromkeys(PROTOCOLS, methods)}
+    metric = {"note": "how to read it", "methods": {"raw": {"tau_b": figures(33.3)["f1"]}}}
     return {
         **scored,
         "data_fingerprint": "0123456789abcdef",
@@ -102,20 +111,61 @@ def made_up_results(tasks):
     }
 
 
-def test_every_figure_has_its_place_in_the_document(monkeypatch):
+@pytest.fixture
+def result_pages(monkeypatch):
+    """Return all pages, made from results that are the same for every set."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    from results_document import GROUPS, document
-    from results_sets import LABELS_ALONE, SETS
+    from results_document import GROUPS, pages
+    from results_sets import ANNOTATIONS_ONLY, SETS
 
-    found = {one.name: made_up_results(GROUPS) for one in (*SETS, *LABELS_ALONE)}
+    results = {dataset.name: made_up_results(GROUPS) for dataset in (*SETS, *ANNOTATIONS_ONLY)}
     for name in ("suturing", "openpack"):
-        found[name]["task_metrics"].pop("phases")  # not asked for there
-    text = document(found, found, 3)
-    assert "<<" not in text
-    assert "| F1 at most | 70.0 |" in text
-    assert "`egoprocel DATA/egoprocel --task meccano" in text
-    assert "data not available here" in text
-    assert "(how to read it)" in text
+        results[name]["task_metrics"].pop("phases")  # not measured there
+    results["suturing"]["protocols"]["strict"] = {
+        **results["suturing"]["protocols"]["strict"],
+        "raw-kmeans": figures(40.0),
+        "stepreel": figures(50.0),
+    }
+    return pages(results, results, 3)
+
+
+def test_every_figure_has_its_place_on_a_page(result_pages):
+    assert not [page for page, text in result_pages.items() if "<<" in text]
+    assert "| F1 at most | 70.0 |" in result_pages["localization"]
+    assert "evaluate egoprocel DATA/egoprocel --task meccano" in result_pages["commands"]
+    assert "| STEPs, EGTEA | 30.8/12.4 | – | 6 |" in result_pages["paper-tables"]
+    assert "In the tables: how to read it." in result_pages["task-metrics"]
+
+
+def test_the_first_page_begins_with_the_verdict_and_one_table(result_pages):
+    text = result_pages["results"]
+    assert "`stepreel` is ahead on 1 of 7 sets and the paper's method on 0" in text
+    assert len(tables(text)) == 1
+    row = (
+        "| JIGSAWS Suturing | 12 | 33.3 | 40.0 ± 1.5 (`raw-kmeans`) "
+        "| 33.3 ± 1.5 | **50.0 ± 1.5** | 70.0 |"
+    )
+    assert row in text
+    linked = {f"results/{page}.md" for page in result_pages if page != "results"}
+    assert linked == set(re.findall(r"\((results/[\w-]+\.md)\)", text))
+
+
+def test_no_table_or_command_on_a_page_is_wider_than_the_page(result_pages):
+    for page, text in result_pages.items():
+        assert not [t for t in tables(text) if visible_width(t) > PAGE_WIDTH], page
+        assert not [c for c in code_lines(text) if len(c) > PAGE_WIDTH], page
+
+
+def test_the_first_page_is_written_beside_the_folder_of_the_others(
+    result_pages, tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from results_document import write_pages
+
+    files = write_pages(tmp_path / "docs" / "results.md", result_pages)
+    assert len(files) == len(result_pages)
+    assert (tmp_path / "docs" / "results.md").read_text() == result_pages["results"]
+    assert (tmp_path / "docs" / "results" / "sweeps.md").read_text() == result_pages["sweeps"]
 
 
 def test_scoring_is_timed_against_its_limits(tmp_path):
