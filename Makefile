@@ -1,5 +1,7 @@
-# make demo   set up and run the main job on a generated recording
-# make test   set up and run every check
+# make demo     set up, then find the key steps of a generated recording
+# make test     set up, then run every check
+# make format   fix formatting, and what the linter can fix automatically
+# make clean    remove the virtual environment and everything generated
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

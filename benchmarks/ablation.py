@@ -3,9 +3,9 @@
     python benchmarks/ablation.py losses DATA/jigsaws/Suturing --cues left_arm,right_arm \
         --clusters 7 --window-seconds 3 [--seeds 0 1 2] -o build/ablation
 
-Every file holds `times`, one (T, D) array per cue and `labels` (T,), 0 = background. Training sees
-no labels. The size is reduced (preset `paper-small`: 256 chunks, 100 epochs) unless `--set` says
-otherwise. The cost is said first; what is done is kept, and the same command goes on from there.
+Every file contains `times`, one (T, D) array per cue and `labels` (T,), 0 = background. Training
+sees no labels. The size is reduced (preset `paper-small`: 256 chunks, 100 epochs) unless `--set`
+changes it. The expected time is printed first. Finished rows are kept: the same command resumes.
 """
 
 from __future__ import annotations
@@ -50,25 +50,25 @@ Scores = dict[str, dict[str, float]]
 
 @dataclass(frozen=True)
 class Data:
-    """Recordings in file-name order, and their true steps, which only scoring sees."""
+    """Recordings in file-name order, and their true steps, which are used for scoring only."""
 
     recordings: list[FeatureRecording]
     truth: list[Labels]
 
     def first(self, n_cues: int | None) -> list[dict[str, FeatureTrack]]:
-        """Return the tracks of the first cues alone."""
+        """Return the tracks of the first `n_cues` cues only; None: all."""
         return [dict(list(r.tracks.items())[:n_cues]) for r in self.recordings]
 
 
 def read_data(folder: Path, cues: Sequence[str]) -> Data:
     files = sorted(folder.glob("*.npz"))
     if not files:
-        raise SystemExit(f"{folder}: holds no .npz file")
+        raise SystemExit(f"{folder}: contains no .npz file")
     truth = []
     for file in files:
         with np.load(file, allow_pickle=False) as arrays:
             if "labels" not in arrays:
-                raise SystemExit(f"{file}: holds no `labels`, so nothing can be scored")
+                raise SystemExit(f"{file}: contains no `labels`, so nothing can be scored")
             truth.append(arrays["labels"].astype(np.int64))
     return Data([read_features(file, cues=cues) for file in files], truth)
 
@@ -86,7 +86,7 @@ def row_settings(row: Row, options: argparse.Namespace, cues: Sequence[str], see
 
 
 def training_key(row: Row, data: Data, settings: Settings) -> dict[str, object]:
-    """Describe all that a row's encoder depends on; rows that differ further on share it."""
+    """Describe everything a row's encoder depends on; rows with the same description share it."""
     return {
         "method": METHOD_VERSION,
         "recordings": [
@@ -112,15 +112,15 @@ def run_row(row: Row, data: Data, settings: Settings, store: Store) -> Scores:
             TrainingData(chosen, n_chunks), settings, entry=entry, progress=progress
         )
     cues = pick_cues(settings.embed.cues, list(recordings[0].inputs), setting="embed.cues")
-    tracks = [embed_recording(trained.encoder, one, cues, name="") for one in recordings]
+    tracks = [embed_recording(trained.encoder, tensors, cues, name="") for tensors in recordings]
     k = settings.key_steps.n_clusters
-    found = cluster_recordings(tracks, k, seed=settings.train.seed)
-    return score([one.labels for one in found], data, k)
+    clusterings = cluster_recordings(tracks, k, seed=settings.train.seed)
+    return score([clustering.labels for clustering in clusterings], data, k)
 
 
 def score(labels: Sequence[Labels], data: Data, n_clusters: int) -> Scores:
-    truth, found = np.concatenate(data.truth), np.concatenate(list(labels))
-    return {name: _numbers(rule(truth, found, n_clusters)) for name, rule in PROTOCOLS.items()}
+    truth, predicted = np.concatenate(data.truth), np.concatenate(list(labels))
+    return {name: _numbers(rule(truth, predicted, n_clusters)) for name, rule in PROTOCOLS.items()}
 
 
 def _numbers(scores: LocalizationScores) -> dict[str, float]:
@@ -130,24 +130,26 @@ def _numbers(scores: LocalizationScores) -> dict[str, float]:
 def null_rows(
     data: Data, all_clusters: Sequence[int], seeds: Sequence[int]
 ) -> dict[str, list[Scores]]:
-    """Score what needs no learning, for every K: chance, an equal split, and raw features."""
+    """Score null baselines for every K: random, an equal split, and k-means on raw features."""
     lengths = [len(labels) for labels in data.truth]
-    raw = [raw_track(one) for one in data.recordings]
+    raw = [raw_track(recording) for recording in data.recordings]
     rows: dict[str, list[Scores]] = {}
     for k in all_clusters:
         suffix = f", K = {k}" if len(all_clusters) > 1 else ""
-        chance = [random_labels(lengths, k, seed) for seed in seeds]
-        rows[f"random{suffix}"] = [score(labels, data, k) for labels in chance]
+        by_chance = [random_labels(lengths, k, seed) for seed in seeds]
+        rows[f"random{suffix}"] = [score(labels, data, k) for labels in by_chance]
         rows[f"equal split{suffix}"] = [score(equal_splits(lengths, k), data, k)]
         rows[f"raw k-means{suffix}"] = [
-            score([one.labels for one in cluster_recordings(raw, k, seed=seed)], data, k)
+            score(
+                [clustering.labels for clustering in cluster_recordings(raw, k, seed=seed)], data, k
+            )
             for seed in seeds
         ]
     return rows
 
 
 def estimate(data: TrainingData, settings: Settings) -> float:
-    """Return about how many seconds one training takes, from one epoch of it."""
+    """Estimate the seconds of one training from one epoch."""
     one_epoch = settings.train.model_copy(update={"epochs": 1, "stop_when_settled": False})
     short = settings.model_copy(update={"train": one_epoch})
     train_encoder(data, short)
@@ -157,7 +159,7 @@ def estimate(data: TrainingData, settings: Settings) -> float:
 
 
 def table_text(title: str, rows: dict[str, list[Scores]], notes: dict[str, str]) -> str:
-    """Write means, and the spread over seeds where there are several."""
+    """Write means, and the spread over seeds if there are several."""
     lines = [title, f"{'':<36}{'egoprocel F1':>14}{'IoU':>12}{'strict F1':>14}{'IoU':>12}"]
     for name, runs in rows.items():
         cells = []
@@ -200,7 +202,9 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--cues", default="", help="names, parted by commas; the first is main")
+    parser.add_argument(
+        "--cues", default="", help="comma-separated names; the first is the main cue"
+    )
     parser.add_argument("--clusters", type=int, default=7)
     parser.add_argument("--window-seconds", type=float, default=10.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
@@ -211,7 +215,7 @@ def parse() -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Run:
-    """One row with one seed, and the file that keeps its scores."""
+    """One row with one seed, and the file with its scores."""
 
     row: Row
     settings: Settings
@@ -228,7 +232,7 @@ def plan(options: argparse.Namespace, data: Data, store: Store) -> list[Run]:
     runs = []
     for row in TABLES[options.table]:
         if (row.n_recordings or 0) >= len(data.recordings):
-            continue  # all of them is a row of its own
+            continue  # training on all recordings is a row of its own
         for seed in options.seeds:
             settings = row_settings(row, options, cues, seed)
             everything = [training_key(row, data, settings), settings.model_dump()]
@@ -236,8 +240,8 @@ def plan(options: argparse.Namespace, data: Data, store: Store) -> list[Run]:
     return runs
 
 
-def say_cost(runs: Sequence[Run], data: Data, store: Store, options: argparse.Namespace) -> None:
-    """Tell before the work begins how long it will take."""
+def print_cost(runs: Sequence[Run], data: Data, store: Store, options: argparse.Namespace) -> None:
+    """Print how long the work will take, before it starts."""
     missing = [run for run in runs if not run.file.exists()]
     keys = {digest(training_key(run.row, data, run.settings)): run for run in missing}
     new = [
@@ -252,8 +256,8 @@ def say_cost(runs: Sequence[Run], data: Data, store: Store, options: argparse.Na
     seconds = estimate(prepare_training_data(data.first(None), base), base)
     scale = sum((run.settings.train.n_chunks / base.train.n_chunks) ** 1.5 for run in new)
     print(
-        f"{len(new)} trainings to begin, {len(missing)} rows to cluster and score, "
-        f"{len(runs) - len(missing)} done before; training takes about "
+        f"{len(new)} models to train, {len(missing)} rows to cluster and score, "
+        f"{len(runs) - len(missing)} rows already done; training takes about "
         f"{math.ceil(scale * seconds / 60)} minutes",
         flush=True,
     )
@@ -271,7 +275,7 @@ def main() -> None:
         f"{', '.join(data.recordings[0].tracks)}"
     )
     print(title)
-    say_cost(runs, data, store, options)
+    print_cost(runs, data, store, options)
     for run in runs:
         if run.file.exists():
             continue

@@ -1,8 +1,8 @@
-"""The paper's ablation tables as data: every row is what it changes, with the paper's own figures.
+"""The paper's ablation tables as data: what each row changes, and the paper's own figures.
 
 Figures are F1/IoU on Meccano (protocol `egoprocel`, ResNet-50 and RAFT, 1024 chunks, 300 epochs,
-RGB alone at inference) as published; they stand beside a run only to compare orderings. Where the
-paper prints a row twice with different figures, both are quoted.
+RGB alone at inference) as published. They are printed next to a run only to compare orderings.
+Where the paper prints a row twice with different figures, both are quoted.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class Row:
     """One line of a table.
 
     set           settings it changes
-    n_cues        train on so many of the cues, the first ones; None: all
-    n_recordings  train on so many recordings; all are scored
-    clusters      K, where the row has its own
+    n_cues        number of cues to train on, the first ones; None: all
+    n_recordings  number of recordings to train on; all are scored
+    clusters      K, if the row has its own
     paper         F1/IoU as published
     """
 

@@ -1,7 +1,7 @@
-"""Score the demo: recordings made with other generator seeds, several training seeds, null rows.
+"""Score sample recordings with several training seeds, next to the equal split.
 
 `python benchmarks/demo_scores.py --folder work [--samples 1 2 3] [--seeds 0 1 2]`
-Protocol `strict`, F1 in percent; every figure beside the equal split of the same recording.
+Samples are numbered by the seed of their generator. Protocol `strict`, F1 in percent.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
                 f"{len(board.steps):7d}",
                 flush=True,
             )
-    print(f"gain: mean {np.mean(gains):.1f}, smallest {np.min(gains):.1f} (at least 10)")
+    print(f"gain: mean {np.mean(gains):.1f}, smallest {np.min(gains):.1f} (expected: at least 10)")
     sys.exit(bool(np.min(gains) < 10))
 
 

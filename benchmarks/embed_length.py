@@ -1,7 +1,7 @@
-"""Memory and time of embedding recordings of many moments, each in a process of its own.
+"""Memory and time of embedding long recordings, each in its own process.
 
 `python benchmarks/embed_length.py [--moments 10000 20000 40000 80000]`
-Two cues of 1280 and 192 features (those of videos). 40,000 moments must stay under 2 GB.
+Two cues of 1280 and 192 features, as extracted from videos. 40,000 moments must stay under 2 GB.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def embed(n: int) -> None:
         )
         for cue, width in widths.items()
     }
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began = time.perf_counter()
     recording = recording_tensors(tracks, settings)
     embed_recording(build_encoder(widths, settings), recording, list(widths), name="r")
@@ -43,7 +43,7 @@ def embed(n: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     square = n * n * 4 / 1e6
     print(
-        f"{n:8d} moments: {spent:6.1f} s, peak {peak:5.0f} MB, of which {held:5.0f} before "
+        f"{n:8d} moments: {spent:6.1f} s, peak {peak:5.0f} MB, of which {before:5.0f} before "
         f"(a T x T matrix would be {square:,.0f} MB)",
         flush=True,
     )
@@ -52,7 +52,7 @@ def embed(n: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--moments", type=int, nargs="+", default=[10_000, 20_000, 40_000, 80_000])
-    parser.add_argument("--here", type=int, help="embed so many in this process")
+    parser.add_argument("--here", type=int, help="embed this many moments in this process")
     options = parser.parse_args()
     if options.here:
         embed(options.here)

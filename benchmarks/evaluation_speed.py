@@ -2,8 +2,9 @@
 
     python benchmarks/evaluation_speed.py DATA
 
-DATA/egoprocel holds the annotations; without them, labels of the same size are made up. Beside each
-time stands that of one product of two 4096 x 4096 matrices, to tell a slow machine from slow code.
+DATA/egoprocel contains the annotations; without them, random labels of the same size are used.
+Each time is also printed in products of two 4096 x 4096 matrices, to distinguish a slow machine
+from slow code.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from stepreel.types import Labels
 def meccano_labels(data: Path) -> list[Labels]:
     root = data / "egoprocel"
     if not root.is_dir():
-        print("(no annotations here: made-up labels of the same size)")
+        print("(no annotations found: using random labels of the same size)")
         rng = np.random.default_rng(0)
         return [np.repeat(rng.integers(0, 18, 60), 124) for _ in range(17)]
     (task,) = FORMAT.read(Request(root, Problems(), task="meccano"))
@@ -49,7 +50,7 @@ def product_seconds() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--recordings", type=int, default=40, help="of which tau is measured")
+    parser.add_argument("--recordings", type=int, default=40, help="number of recordings for tau")
     options = parser.parse_args()
     truth = meccano_labels(options.data)
     lengths = [len(labels) for labels in truth]

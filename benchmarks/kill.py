@@ -1,4 +1,4 @@
-"""Kill the command at random, ten times, and compare the rerun with an unbroken run.
+"""Kill the command at random moments and compare the rerun with an uninterrupted run.
 
 `python benchmarks/kill.py --folder work [--times 10] [--seed 0]`
 """
@@ -40,16 +40,16 @@ def main() -> None:
     folder.mkdir(parents=True)
     video = looped(make_sample(folder / "sample", seed=0).video, 60, folder / "take.mp4")
 
-    begun = time.perf_counter()
+    began = time.perf_counter()
     assert start(video, folder / "whole", folder / "cache").wait() == 0
-    unbroken_seconds = time.perf_counter() - begun
+    uninterrupted_seconds = time.perf_counter() - began
     expected = (folder / "whole" / "take" / "storyboard.json").read_bytes()
-    task_pictures = random.Random(options.seed)
+    rng = random.Random(options.seed)
     same = 0
     for number in range(options.times):
         output, cache = folder / f"out-{number}", folder / f"cache-{number}"
         process = start(video, output, cache)
-        after = task_pictures.uniform(0.2, unbroken_seconds)
+        after = rng.uniform(0.2, uninterrupted_seconds)
         time.sleep(after)
         process.kill()
         died = process.wait() != 0
@@ -58,10 +58,10 @@ def main() -> None:
         result = (output / "take" / "storyboard.json").read_bytes()
         equal = result == expected
         same += equal
-        state = "killed" if died else "was done"
-        print(f"  {state} after {after:5.1f} s; storyboards then {len(left)}; same result: {equal}")
+        state = "killed" if died else "finished"
+        print(f"  {state} after {after:5.1f} s; {len(left)} storyboards; same result: {equal}")
         shutil.rmtree(cache)
-    print(f"{same} of {options.times} reruns give the unbroken run's storyboard to the byte")
+    print(f"{same} of {options.times} reruns give the uninterrupted run's storyboard to the byte")
     sys.exit(same != options.times)
 
 

@@ -1,4 +1,4 @@
-"""Run the real command and measure it: wall time and peak memory of the whole process tree."""
+"""Run the real command and measure its wall time, CPU time and peak memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Measured:
 
 
 def measure(*arguments: object, cache: object = None) -> Measured:
-    """Run `stepreel ...` and watch its memory twenty times a second."""
+    """Run `stepreel …` and sample its memory twenty times a second."""
     env = dict(os.environ)
     if cache is not None:
         env["STEPREEL_CACHE"] = str(cache)

@@ -1,4 +1,4 @@
-"""Recordings of any length for benchmarks: the sample, enlarged to 720p and looped."""
+"""Recordings of any length for benchmarks: the sample, scaled to 720p and looped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepreel.evaluation.datasets.sample import make_sample
 
 
 def enlarged_sample(folder: Path) -> Path:
-    """Return the sample recording as 1280 x 720 H.264, made once per folder."""
+    """Return the sample recording as 1280 x 720 H.264, created once per folder."""
     path = folder / "sample-720p.mp4"
     if not path.exists():
         source = make_sample(folder / "sample", seed=0).video

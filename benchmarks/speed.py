@@ -1,6 +1,6 @@
 """Speed and memory: `python benchmarks/speed.py --folder work [extraction|run|length|help]`.
 
-Every figure is a ratio of things measured side by side in this run: machines differ and are shared.
+Figures are ratios of things measured side by side in one run: machines differ and are shared.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def seconds_of(work) -> float:
 
 
 def decode_only(video: Path) -> float:
-    """Decode once, with the small pictures every cue needs, and nothing else."""
+    """Only decode, with the small pictures that every cue needs."""
     return seconds_of(lambda: sum(1 for _ in walk_moments(probe(video), rate=RATE)))
 
 
 def spread(work, batches) -> float:
-    """Run one stage alone on all cores."""
+    """Run a single stage on all cores."""
     with ThreadPoolExecutor(usable_cores()) as pool:
         return seconds_of(lambda: list(pool.map(work, batches)))
 
 
 def extraction(folder: Path) -> None:
-    """Compare all stages overlapped with the sum of each alone, on three minutes of video."""
+    """Compare overlapped stages with the sum of single stages, on three minutes of video."""
     video = looped(enlarged_sample(folder), 180, folder / "3min.mp4")
     appearance, motion = make_cues(["appearance", "motion"])
     appearance.prepare(folder / "backbones")
@@ -77,7 +77,7 @@ def extraction(folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    """Do the whole job on a ten-minute 720p recording, then again with other clusters."""
+    """Run the whole command on a ten-minute 720p recording, then with other clusters."""
     video = looped(enlarged_sample(folder), 600, folder / "10min.mp4")
     decoding = decode_only(video)
     shutil.rmtree(folder / "cache", ignore_errors=True)
@@ -93,7 +93,7 @@ def run(folder: Path) -> None:
 
 
 def length(folder: Path, minutes: list[int]) -> None:
-    """Show cost and memory against length."""
+    """Print time and memory by length."""
     print("  minutes   seconds   seconds per minute   peak MB")
     for number in minutes:
         video = looped(enlarged_sample(folder), 60 * number, folder / f"{number}min.mp4")
@@ -112,7 +112,7 @@ def length(folder: Path, minutes: list[int]) -> None:
 
 
 def help_time(folder: Path) -> None:
-    """Time `stepreel --help`, best of five, beside an empty Python."""
+    """Time `stepreel --help`, best of five, next to an empty Python."""
 
     def best(*command: str) -> float:
         return min(

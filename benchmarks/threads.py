@@ -1,7 +1,7 @@
 """The demo's steps with one and with two threads: `python benchmarks/threads.py [--samples 0 1 2]`.
 
-Sums come out in another order with another number of threads, so weights differ in their last
-digits. The step times must agree within a second all the same.
+The number of threads changes the order of sums, so weights differ in their last digits. The step
+times must still agree within a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WITHIN_SECONDS = 1.0
 
 
 def steps(video: Path, folder: Path, n_threads: int) -> list[tuple[float, float, float]]:
-    """Return start, moment and end of every step, learned with so many threads."""
+    """Return start, moment and end of every step, learned with `n_threads` threads."""
     output = folder / f"{n_threads}-threads"
     subprocess.run(
         [sys.executable, "-m", "stepreel", "run", str(video), "-o", str(output), "--quiet"],
@@ -43,16 +43,22 @@ def main() -> None:
     worst = 0.0
     for number in options.samples:
         video = make_sample(options.folder / f"sample-{number}", seed=number).video
-        one, two = (steps(video, options.folder / f"threads-{number}", n) for n in (1, 2))
-        if len(one) != len(two):
-            print(f"sample {number}: {len(one)} steps with one thread, {len(two)} with two")
+        with_one, with_two = (steps(video, options.folder / f"threads-{number}", n) for n in (1, 2))
+        if len(with_one) != len(with_two):
+            print(
+                f"sample {number}: {len(with_one)} steps with one thread, {len(with_two)} with two"
+            )
             worst = float("inf")
             continue
         apart = max(
-            abs(a - b) for s, t in zip(one, two, strict=True) for a, b in zip(s, t, strict=True)
+            abs(a - b)
+            for step, other in zip(with_one, with_two, strict=True)
+            for a, b in zip(step, other, strict=True)
         )
         worst = max(worst, apart)
-        print(f"sample {number}: {len(one)} steps, times at most {apart:.2f} s apart", flush=True)
+        print(
+            f"sample {number}: {len(with_one)} steps, times at most {apart:.2f} s apart", flush=True
+        )
     sys.exit(worst > WITHIN_SECONDS)
 
 

@@ -1,9 +1,9 @@
-"""One training step against the plain way: `python benchmarks/train_speed.py [--steps 5]`.
+"""One training step against plain PyTorch: `python benchmarks/train_speed.py [--steps 5]`.
 
 Batch 4, 1024 chunks, cues of 2048 and 128 features, union bootstrap: gathering the moments,
-forward, backward, Adam. The plain way: nn.TransformerEncoder, raw distances in doubles by
-torch.cdist, four separate terms, autograd; the window is found once and shared by the terms, or
-(the plainest way) by each term for itself. All are measured in turn in this run; the losses must
+forward, backward, Adam. Plain PyTorch means nn.TransformerEncoder, raw distances in double
+precision by torch.cdist, four separate terms, and autograd. The window is computed once and shared
+by the terms, or once per term. All variants are measured in turn in one run; their losses must
 agree to 1e-4.
 """
 
@@ -39,7 +39,7 @@ SECONDS, MOMENTS_PER_SECOND = 600.0, 4.0
 
 @dataclass
 class Task:
-    """Four recordings: their features, and their tensors; and the moments to draw from each."""
+    """Four recordings: their features, their tensors, and the moments to draw from each."""
 
     times: np.ndarray
     features: list[dict[str, Tensor]]
@@ -66,7 +66,7 @@ def make_task(settings: Settings, *, hold_distances: bool) -> Task:
 
 
 class PlainCue(nn.Module):
-    """What one would write first; holds the same weights as ours."""
+    """A straightforward encoder with the same weights as ours."""
 
     def __init__(self, encoder: nn.Module, width: int) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class PlainCue(nn.Module):
 
 
 def plain_positions(times: Tensor, width: int) -> Tensor:
-    """Encode time as every tutorial does."""
+    """Return the usual sinusoidal encoding of time."""
     angles = 12 * times[..., None] * 10000 ** (-torch.arange(0, width, 2) / width)
     encoding = torch.zeros(*times.shape, width)
     encoding[..., 0::2], encoding[..., 1::2] = angles.sin(), angles.cos()
@@ -99,7 +99,7 @@ def plain_positions(times: Tensor, width: int) -> Tensor:
 
 
 def plain_window(raw: Tensor, times: Tensor) -> Tensor:
-    """Find near and alike moments in doubles."""
+    """Find near and similar moments in double precision."""
     near = (times[:, :, None] - times[:, None, :]).abs() <= 10.0
     raw = raw.double()
     raw = (raw - raw.mean(-1, keepdim=True)) / raw.std(-1, keepdim=True)
@@ -110,7 +110,7 @@ def plain_window(raw: Tensor, times: Tensor) -> Tensor:
 
 
 def plain_term(u: Tensor, v: Tensor, times: Tensor, window: Tensor) -> Tensor:
-    """Write Eq. 1 down for one pair of cues."""
+    """Compute Eq. 1 for one pair of cues as it is written."""
     relative = times / SECONDS
     gamma = (relative[:, :, None] - relative[:, None, :]) ** 2 + 1
     d = torch.cdist(u, v)
@@ -118,7 +118,7 @@ def plain_term(u: Tensor, v: Tensor, times: Tensor, window: Tensor) -> Tensor:
 
 
 def plain_loss(cues: nn.ModuleDict, task: Task, *, window_per_term: bool = False) -> Tensor:
-    """Write the formulas down one after the other; autograd does the rest."""
+    """Compute the loss as it is written; autograd computes the gradient."""
     times = torch.from_numpy(task.times).float()
     times = torch.stack([times[pick] for pick in task.picks])
     features = {
@@ -148,7 +148,7 @@ def timed_step(fill_gradients: Callable[[], float], optimiser: torch.optim.Adam)
 
 
 def gemm_peak() -> float:
-    """Return the best GFLOP/s of a large matrix product on this machine, now."""
+    """Return the best GFLOP/s of a large matrix product on this machine."""
     a = torch.randn(2048, 2048)
     seconds = []
     for _ in range(5):
@@ -171,7 +171,7 @@ def needed_gflop(hold_distances: bool, width: int = 128) -> float:
 
 
 def plain_step(plain: nn.ModuleDict, task: Task, *, window_per_term: bool) -> Callable[[], float]:
-    """Return what fills the plain way's gradients and returns its loss."""
+    """Return a function that computes plain PyTorch's gradients and returns its loss."""
 
     def fill() -> float:
         plain.zero_grad()
@@ -185,12 +185,12 @@ def plain_step(plain: nn.ModuleDict, task: Task, *, window_per_term: bool) -> Ca
 def our_step(
     settings: Settings, task: Task, encoder: Encoder, pool: GradientPool
 ) -> Callable[[], float]:
-    """Return what fills our gradients and returns our loss, as in training."""
+    """Return a function that computes our gradients and returns our loss, as in training."""
     return lambda: pool.fill_gradients(encoder, task.recordings, task.picks, settings)
 
 
 def measure(n_steps: int, *, hold_distances: bool) -> None:
-    """Take steps in turn and print what they cost."""
+    """Take steps in turn and print their time."""
     settings = load_settings("meccano", {"loss.bootstrap_on": "all"})
     task = make_task(settings, hold_distances=hold_distances)
     encoder = build_encoder(WIDTHS, settings)
@@ -198,24 +198,24 @@ def measure(n_steps: int, *, hold_distances: bool) -> None:
     adams = [torch.optim.Adam(model.parameters(), lr=1e-3) for model in (encoder, plain)]
     seconds: dict[str, list[float]] = {}
     with gradient_pool(torch.device("cpu"), BATCH) as pool:
-        ways = {
+        variants = {
             "stepreel": (our_step(settings, task, encoder, pool), adams[0]),
-            "the plain way": (plain_step(plain, task, window_per_term=False), adams[1]),
-            "the plainest way": (plain_step(plain, task, window_per_term=True), adams[1]),
+            "plain PyTorch": (plain_step(plain, task, window_per_term=False), adams[1]),
+            "window per term": (plain_step(plain, task, window_per_term=True), adams[1]),
         }
-        check_losses({way: fill() for way, (fill, _) in ways.items()})
+        check_losses({variant: fill() for variant, (fill, _) in variants.items()})
         for number in range(n_steps + 1):
-            for way, (fill, adam) in ways.items():
+            for variant, (fill, adam) in variants.items():
                 torch.set_num_threads(usable_cores())  # the pool's threads have one each
                 spent = timed_step(fill, adam)
                 if number > 0:
-                    seconds.setdefault(way, []).append(spent)
+                    seconds.setdefault(variant, []).append(spent)
     ours = np.array(seconds["stepreel"])
-    for way, values in seconds.items():
+    for variant, values in seconds.items():
         ratios = np.array(values) / ours
         print(
-            f"  {way:<17} {np.median(values) * 1e3:6.0f} ms a step, {np.median(ratios):.2f} x ours "
-            f"({ratios.min():.2f} to {ratios.max():.2f})"
+            f"  {variant:<17} {np.median(values) * 1e3:6.0f} ms a step, "
+            f"{np.median(ratios):.2f} x ours ({ratios.min():.2f} to {ratios.max():.2f})"
         )
     gflop, peak, typical = needed_gflop(hold_distances), gemm_peak(), float(np.median(ours))
     share = gflop / typical / peak
@@ -228,15 +228,15 @@ def measure(n_steps: int, *, hold_distances: bool) -> None:
 
 
 def check_losses(losses: dict[str, float]) -> None:
-    """Stop unless all ways compute the same."""
-    for way, loss in losses.items():
-        apart = abs(loss / losses["the plain way"] - 1)
-        print(f"  loss {loss:.6f}, relative difference {apart:.1e}: {way}")
-        assert apart < 1e-4, "all ways must compute the same loss"
+    """Stop unless all variants compute the same loss."""
+    for variant, loss in losses.items():
+        apart = abs(loss / losses["plain PyTorch"] - 1)
+        print(f"  loss {loss:.6f}, relative difference {apart:.1e}: {variant}")
+        assert apart < 1e-4, "all variants must compute the same loss"
 
 
 def print_own_memory() -> None:
-    """Take two steps of ours and print this process's peak."""
+    """Take two of our steps and print the peak memory of this process."""
     settings = load_settings("meccano", {"loss.bootstrap_on": "all"})
     task = make_task(settings, hold_distances=True)
     encoder = build_encoder(WIDTHS, settings)
@@ -252,15 +252,15 @@ def print_own_memory() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=8)
-    parser.add_argument("--memory", action="store_true", help="only the memory of our step")
+    parser.add_argument("--memory", action="store_true", help="only measure the memory of our step")
     options = parser.parse_args()
     torch.set_num_threads(usable_cores())
     if options.memory:
         print_own_memory()
         return
-    # First: a child's peak begins with what its parent held.
+    # First: the peak of a child process starts at the memory of its parent.
     subprocess.run([sys.executable, __file__, "--memory"], check=True)
-    for hold_distances, where in ((True, "held in memory"), (False, "worked out in every step")):
+    for hold_distances, where in ((True, "kept in memory"), (False, "computed in every step")):
         print(f"raw distances {where}:", flush=True)
         measure(options.steps, hold_distances=hold_distances)
 

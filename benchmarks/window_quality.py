@@ -1,11 +1,11 @@
-"""How good is the bootstrapped window? Labels judge it here; training never sees them.
+"""Measure the quality of the bootstrapped window with labels, which training never sees.
 
     python benchmarks/window_quality.py DATA/jigsaws/Suturing --cues left_arm,right_arm \
         --window-seconds 3
 
-For every cue and for all side by side: the share of pairs that show the same true step, among all
-pairs, among near ones, and among those that the bootstrap adds (alike, but not near). A bootstrap
-helps only as far as the last share is above the first.
+For every cue and for all cues side by side: the share of pairs that show the same true step, among
+all pairs, among near pairs, and among the pairs that the bootstrap adds (similar, but not near). A
+bootstrap helps only if the last share is above the first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stepreel.learn.windows import near_window
 
 
 def shares(data: Data, on: str, options: argparse.Namespace) -> dict[str, float]:
-    """Return the shares of same-step pairs among all, near and added ones, and of added ones."""
+    """Return the shares of same-step pairs among all, near and added pairs, and of added pairs."""
     settings = load_settings(
         "paper-small",
         {
@@ -50,9 +50,9 @@ def shares(data: Data, on: str, options: argparse.Namespace) -> dict[str, float]
             ("added", union & ~near),
         ):
             same_and_count[name] += same[pairs].sum(), pairs.sum()
-    found = {name: same / max(count, 1) for name, (same, count) in same_and_count.items()}
-    found["added of all"] = same_and_count["added"][1] / same_and_count["all pairs"][1]
-    return found
+    result = {name: same / max(count, 1) for name, (same, count) in same_and_count.items()}
+    result["added of all"] = same_and_count["added"][1] / same_and_count["all pairs"][1]
+    return result
 
 
 def main() -> None:

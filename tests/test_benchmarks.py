@@ -51,12 +51,12 @@ def test_an_ablation_writes_a_table_and_a_plot_and_resumes_from_finished_work(
 ):
     first = run("ablation.py", table, recordings, *TINY, "-o", tmp_path)
     assert first.returncode == 0, first.stderr
-    assert "trainings to begin" in first.stdout
+    assert "models to train" in first.stdout
     text = (tmp_path / f"{table}-{recordings.name}.txt").read_text()
     assert "equal split" in text
     assert (tmp_path / f"{table}-{recordings.name}.png").read_bytes()[:4] == b"\x89PNG"
     second = run("ablation.py", table, recordings, *TINY, "-o", tmp_path)
-    assert "to begin" not in second.stdout
+    assert "to train" not in second.stdout
     assert (tmp_path / f"{table}-{recordings.name}.txt").read_text() == text
 
 
@@ -64,7 +64,7 @@ def test_a_folder_without_labels_cannot_be_scored(tmp_path):
     np.savez(tmp_path / "a.npz", times=np.arange(9.0), left=np.eye(9))
     done = run("ablation.py", "losses", tmp_path)
     assert done.returncode != 0
-    assert "holds no `labels`" in done.stderr
+    assert "contains no `labels`" in done.stderr
 
 
 def test_the_quality_of_windows_is_printed_per_cue(recordings):
