@@ -18,6 +18,7 @@ from stepreel.config import Settings
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "stepreel"
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")])
+FOLDERS = {"src", "docs", "tests", "benchmarks", *(p.name for p in PACKAGE.iterdir() if p.is_dir())}
 CODE = re.compile(r"`([^`\n]+)`")
 PYTHON_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.py\b")
 OURS = re.compile(r"(?<![\w./-])stepreel(?:\.\w+)+")
@@ -43,6 +44,14 @@ def commands_of(document):
         match = re.match(r"\s*(?:\.venv/bin/)?stepreel +([a-z-].*)", line)
         if match:
             yield shlex.split(match[1], comments=True)
+
+
+@each_document
+def test_folders_and_modules_exist(document):
+    for path in CODE.findall(document.read_text(encoding="utf-8")):
+        if re.fullmatch(r"[\w.-]+(/[\w.-]*)+", path) and path.split("/")[0] in FOLDERS:
+            places = [ROOT / path, PACKAGE / path, PACKAGE / f"{path}.py"]
+            assert any(place.exists() for place in places), path
 
 
 @each_document
