@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 import textwrap
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from paper_tables import TABLES, PaperTable, Published
+from results_markdown import (
+    PAGE_WIDTH,
+    cell,
+    code_block,
+    f1_text,
+    markdown,
+    narrow_tables,
+    spread_text,
+)
 from results_sets import ANNOTATIONS_ONLY, SETS, shown_command
 
 from stepreel.evaluation.methods.catalog import METHODS
@@ -22,8 +30,6 @@ Results = dict[str, Any]
 TEMPLATES = Path(__file__).parent / "results_templates"
 ENTRY = "results"  # the page that links to all others
 LEARNED = ("paper", "stepreel")
-PAGE_WIDTH = 110  # characters of a line
-SETS_PER_TABLE = 4  # more columns of "33.0 ± 2.2 / 23.5" do not fit
 GROUPS = {
     "meccano": "MECCANO",
     "epic-tents": "EPIC-Tents",
@@ -36,62 +42,6 @@ PUBLISHED = {
     "STEPs": ("36.4/18.0", "42.2/21.4", "30.8/12.4", "28.3/11.4", "–", "–"),
     "CnC": ("18.1/7.8", "17.2/8.3", "21.7/9.5", "22.7/11.1", "25.1/12.8", "27.0/14.8"),
 }
-
-
-def f1_text(figures: dict[str, Any]) -> str:
-    """Write F1 ± spread."""
-    f1 = figures["f1"]
-    spread = f" ± {f1['std']:.1f}" if f1["std"] >= 0.05 else ""
-    return f"{f1['mean']:.1f}{spread}"
-
-
-def cell(figures: dict[str, Any] | None, *, best: bool = False) -> str:
-    """Write F1 ± spread / IoU."""
-    if figures is None:
-        return "–"
-    text = f"{f1_text(figures)} / {figures['iou']['mean']:.1f}"
-    return f"**{text}**" if best else text
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [list(head), ["---"] * len(head), *map(list, rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
-def narrow_tables(corner: str, columns: dict[str, Sequence[str]], names: Sequence[str]) -> str:
-    """Write columns of cells under their titles, a few at a time, so that no table is too wide."""
-    titles = list(columns)
-    tables = []
-    for start in range(0, len(titles), SETS_PER_TABLE):
-        here = titles[start : start + SETS_PER_TABLE]
-        rows = [[name, *(columns[title][n] for title in here)] for n, name in enumerate(names)]
-        tables.append(markdown([corner, *here], rows))
-    return "\n".join(tables)
-
-
-def code_block(commands: Sequence[str]) -> str:
-    """Write commands as a block of code, long ones over several lines."""
-    lines: list[str] = []
-    for command in commands:
-        lines += _continued(command)
-    return "".join(f"    {line}\n" for line in lines)
-
-
-def _continued(command: str) -> Iterator[str]:
-    """Break a command before an option where it is too long, as a shell reads it.
-
-    >>> list(_continued("stepreel score " + "--truth labels " * 7))[1]
-    '    --truth labels'
-    """
-    line, *options = re.split(r" (?=-)", command.strip())
-    width = PAGE_WIDTH - 4 - 2  # indented as code; " \\" at the end
-    for option in options:
-        if len(line) + 1 + len(option) > width:
-            yield f"{line} \\"
-            line = f"    {option}"
-        else:
-            line = f"{line} {option}"
-    yield line
 
 
 def best_null(methods: dict[str, Any]) -> str:
@@ -200,13 +150,6 @@ def metric_table(metric: dict[str, Any]) -> str:
         digits = digits_for([v["mean"] for v in values])
         rows.append([figure, *(spread_text(v, digits) for v in values)])
     return markdown(["", *(f"`{m}`" for m in methods)], rows)
-
-
-def spread_text(figure: dict[str, Any], digits: int) -> str:
-    if figure["mean"] is None:
-        return "–"
-    spread = f" ± {figure['std']:.{digits}f}" if figure["std"] >= 0.5 * 10**-digits else ""
-    return f"{figure['mean']:.{digits}f}{spread}"
 
 
 def commit() -> str:
