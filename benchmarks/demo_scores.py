@@ -15,8 +15,9 @@ import numpy as np
 from stepreel.config import parse_assignments
 from stepreel.evaluation.datasets.sample import make_sample, read_truth
 from stepreel.evaluation.methods.baselines import equal_split
-from stepreel.evaluation.metrics.localization import labels_of_storyboard, score_strict
+from stepreel.evaluation.metrics.localization import score_strict
 from stepreel.evaluation.truth.annotation import labels_of_spans
+from stepreel.evaluation.truth.storyboard_labels import labels_of_storyboard
 from stepreel.pipeline import open_task, run_task
 from stepreel.system.store import Store
 

@@ -70,8 +70,9 @@ def _compare(sample: Sample, board: Storyboard) -> None:
 
     from stepreel.evaluation.datasets.sample import read_truth
     from stepreel.evaluation.methods.baselines import equal_split
-    from stepreel.evaluation.metrics.localization import labels_of_storyboard, score_strict
+    from stepreel.evaluation.metrics.localization import score_strict
     from stepreel.evaluation.truth.annotation import labels_of_spans
+    from stepreel.evaluation.truth.storyboard_labels import labels_of_storyboard
     from stepreel.report.wording import clock_with_tenths
     from stepreel.storyboard.letters import letter
 

@@ -10,18 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.errors import DatasetError, RecordingError, StepreelError
-from stepreel.evaluation.metrics.localization import NO_STEP, labels_of_storyboard
-from stepreel.evaluation.truth.annotation import (
-    Problems,
-    StepList,
-    is_background,
-    number_by_name,
-    place,
-    split_number,
-)
+from stepreel.evaluation.truth.annotation import NO_STEP, Problems, location
 from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
 from stepreel.evaluation.truth.formats import FORMATS, STORYBOARD, find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
+from stepreel.evaluation.truth.step_list import (
+    StepList,
+    is_background,
+    number_by_name,
+    split_number,
+)
+from stepreel.evaluation.truth.storyboard_labels import labels_of_storyboard
 from stepreel.features.array_files import read_arrays
 from stepreel.storyboard.schema import read_storyboard
 from stepreel.types import Labels
@@ -109,24 +108,24 @@ def _read_npz(path: Path) -> MomentLabels:
     named = [name for name in LABEL_ARRAYS if name in arrays]
     if not named or "times" not in arrays:
         raise DatasetError(
-            f"{place(path)}: expected `times` and one of {', '.join(LABEL_ARRAYS)} in it"
+            f"{location(path)}: expected `times` and one of {', '.join(LABEL_ARRAYS)} in it"
         )
     if arrays["times"].dtype.kind not in "fiu":
-        raise DatasetError(f"{place(path)}: `times` must be numbers, in seconds")
+        raise DatasetError(f"{location(path)}: `times` must be numbers, in seconds")
     labels, times = arrays[named[0]], np.asarray(arrays["times"], np.float64)
     whole = labels.dtype.kind in "iu" or (
         labels.dtype.kind == "f" and bool((np.floor(labels) == labels).all())
     )
     if not whole or labels.shape != times.shape or labels.ndim != 1:
         raise DatasetError(
-            f"{place(path)}: `{named[0]}` must hold one whole number per time; "
+            f"{location(path)}: `{named[0]}` must hold one whole number per time; "
             f"it is {labels.dtype} {labels.shape}, times are {times.shape}"
         )
     if len(times) == 0 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise DatasetError(f"{place(path)}: `times` must be finite seconds that increase")
+        raise DatasetError(f"{location(path)}: `times` must be finite seconds that increase")
     if labels.min() < NO_STEP:
         raise DatasetError(
-            f"{place(path)}: `{named[0]}` holds {labels.min():g}; expected clusters from 0, or "
+            f"{location(path)}: `{named[0]}` holds {labels.min():g}; expected clusters from 0, or "
             f"{NO_STEP} for no step"
         )
     return MomentLabels(times, labels.astype(np.int64))

@@ -13,8 +13,8 @@ from stepreel.evaluation.methods.catalog import Workplace
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.truth.annotation import (
     BACKGROUND,
-    OTHER_LENGTH,
-    PAST_THE_END_SECONDS,
+    END_TOLERANCE_SECONDS,
+    LENGTH_TOLERANCE,
     ROUNDING,
     Problems,
 )
@@ -102,7 +102,7 @@ def _are_one_length(one: LabelledRecording, recording: Recording, problems: Prob
     moment = moment_seconds(times)
     end = float(times[-1]) + moment + recording.start_seconds
     told = one.annotation.duration_seconds
-    slack = max(PAST_THE_END_SECONDS, OTHER_LENGTH * end, moment)
+    slack = max(END_TOLERANCE_SECONDS, LENGTH_TOLERANCE * end, moment)
     if told is not None and abs(told - end) > slack:
         problems.report(
             f"{one.name}: its labels are of a recording of {told:.1f} s, but what was read ends at "
@@ -112,7 +112,7 @@ def _are_one_length(one: LabelledRecording, recording: Recording, problems: Prob
     for step in one.annotation.steps:
         if step.end > end + slack:
             problems.report(
-                f"{step.written or one.name}: {step.start:g} to {step.end:g} s (step {step.step}) "
+                f"{step.source or one.name}: {step.start:g} to {step.end:g} s (step {step.step}) "
                 f"lies past the end of {one.name} ({end:.1f} s)"
             )
     return True

@@ -17,15 +17,16 @@ from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.predictions import LoadedPrediction, as_clusters
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import Json, build_results
-from stepreel.evaluation.truth.annotation import Problems, number_by_name
+from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.truth.common_moments import (
     MomentLabels,
     SpanLabels,
     TimedLabels,
     moments_in_common,
 )
-from stepreel.evaluation.truth.formats import NUMBERED, find_label_files
+from stepreel.evaluation.truth.formats import find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
+from stepreel.evaluation.truth.step_list import number_by_name
 from stepreel.system.store import Store
 from stepreel.types import Labels, Seconds, readable
 
@@ -109,7 +110,7 @@ def read_truth(
         raise DatasetError(f"{folder}: holds no file of true steps")
     steps = number_by_name(
         (label for file in files.values() for label in file.labels),
-        numbers_decide=all(file.kind in NUMBERED for file in files.values()),
+        numbers_decide=all(file.format.numbers_decide for file in files.values()),
     )
     truths = {}
     for name, file in files.items():

@@ -28,7 +28,7 @@ from stepreel.types import readable
 Arrays = dict[str, NDArray[Any]]
 REAL_NUMBERS = "fiub"  # kinds of numpy's types; what is left are texts, dates, complex numbers, …
 PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
-LONE_CUE = "features"
+NPY_CUE = "features"
 SOMETHING_ELSE = "it is something else; pickles, which can run code, are refused"
 # What zipfile raises for bad archives, for those with passwords, and for unknown compressions.
 DAMAGED = (BadZipFile, EOFError, LZMAError, RuntimeError, struct.error, zlib.error)
@@ -182,7 +182,7 @@ def _check_memory(n_bytes: int) -> None:
 
 def _read_npy(path: Path) -> Arrays:
     _check_memory(sum(one.n_bytes for one in headers_in(path).values()))
-    return {LONE_CUE: np.load(path, allow_pickle=False)}
+    return {NPY_CUE: np.load(path, allow_pickle=False)}
 
 
 def _read_npz(path: Path) -> Arrays:

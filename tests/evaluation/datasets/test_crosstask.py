@@ -7,7 +7,7 @@ import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import Request
-from stepreel.evaluation.datasets.crosstask import FORMAT, read_steps
+from stepreel.evaluation.datasets.crosstask import FORMAT
 from stepreel.evaluation.truth.annotation import Problems
 
 TASKS = """\
@@ -240,15 +240,3 @@ def test_what_is_missing_is_named(root: Path) -> None:
     (root / "crosstask_release" / "videos.csv").unlink()
     with pytest.raises(DatasetMissingError, match=r"videos\.csv"):
         FORMAT.read(request(root))
-
-
-def test_one_file_by_itself_is_read_as_it_stands(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("1,0.5,3.5\nstir,3.2,5\n")
-    assert [(row.start, row.end, row.label) for row in read_steps(path, None)] == [
-        (0.5, 3.5, "1"),
-        (3.2, 5.0, "stir"),
-    ]
-    path.write_text("1,2,1\n")
-    with pytest.raises(DatasetError, match=r"a\.csv, line 1: 2 to 1 s"):
-        read_steps(path, None)

@@ -8,8 +8,8 @@ import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import LabelledTask, Request
-from stepreel.evaluation.datasets.egoprocel import FORMAT, read, read_key_steps
-from stepreel.evaluation.truth.annotation import Problems, Row, TrueStep
+from stepreel.evaluation.datasets.egoprocel import FORMAT, read
+from stepreel.evaluation.truth.annotation import Problems, TrueStep
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "egoprocel"
 DURATIONS = "task,video,num_frames_10fps,duration_s,num_segments,num_steps_present,bg_fraction\n"
@@ -65,15 +65,6 @@ def strict(root: Path, task: str | None = None) -> list[LabelledTask]:
 def skipped(root: Path, task: str | None = None) -> tuple[list[LabelledTask], list[str]]:
     problems = Problems(lenient=True)
     return read(Request(root, problems, task)), problems.skipped
-
-
-def test_a_line_is_start_end_and_a_numbered_name_that_may_hold_commas(tmp_path: Path) -> None:
-    text = '37.9,78.4,10 align, then screw\r\n\r\n80,81.5,"2. say ""no"", twice"\n'
-    path = write(tmp_path / "0003.csv", text)
-    assert read_key_steps(path) == [
-        Row(37.9, 78.4, "10 align, then screw", 1),
-        Row(80.0, 81.5, '2. say "no", twice', 3),
-    ]
 
 
 def test_the_tidied_layout_gives_tasks_in_order_with_their_groups_and_lengths(
@@ -208,7 +199,7 @@ def test_an_empty_file_says_that_no_step_was_done(tmp_path: Path) -> None:
 def test_text_that_is_not_utf_8_is_named_or_left_out(tmp_path: Path) -> None:
     tidy(tmp_path)
     (tmp_path / "annotations/meccano/0003.csv").write_bytes(b"1,2,3 caf\xe9\n")
-    with pytest.raises(DatasetError, match=r"0003\.csv: is no UTF-8 text"):
+    with pytest.raises(DatasetError, match=r"0003\.csv: is not UTF-8 text"):
         strict(tmp_path)
     tasks, left_out = skipped(tmp_path)
     assert [task.name for task in tasks] == ["Brownie.cmu", "tent"]
@@ -243,7 +234,7 @@ def test_a_listed_recording_without_labels_is_named_unless_another_task_is_asked
     ("row", "complaint"),
     [
         ("meccano,0003,1,20\n", "line 5: 0003 of meccano is listed twice"),
-        ("meccano,0004,1,long\n", "line 5: 'long' is no duration"),
+        ("meccano,0004,1,long\n", "line 5: 'long' is not a duration"),
         ("meccano,0004\n", "line 5: 2 columns; expected task, video"),
     ],
 )
@@ -268,14 +259,14 @@ def test_durations_without_their_columns_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["durations.csv", "steps.csv"])
 def test_a_table_that_is_no_text_is_refused_for_that_reason(tmp_path: Path, name: str) -> None:
     (tidy(tmp_path) / name).write_bytes(b"task,caf\xe9\n")
-    with pytest.raises(DatasetError, match=rf"{name}: is no UTF-8 text \(byte 9\)"):
+    with pytest.raises(DatasetError, match=rf"{name}: is not UTF-8 text \(byte 9\)"):
         skipped(tmp_path)
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "\N{SUPERSCRIPT TWO}", "9" * 19, "9" * 5000])
 def test_numbers_of_steps_that_cannot_be_are_named_or_left_out(tmp_path: Path, number: str) -> None:
     write(tidy(tmp_path) / "steps.csv", f"{STEPS}tent,10,spread,3\ntent,{number},x,4\n")
-    with pytest.raises(DatasetError, match=r"steps\.csv, line 3: '.*' is no number of a step; ex"):
+    with pytest.raises(DatasetError, match=r"steps\.csv, line 3: '.*' is not a step's number; ex"):
         strict(tmp_path)
     tasks, left_out = skipped(tmp_path)
     assert (len(tasks), len(left_out)) == (3, 1)
@@ -355,7 +346,7 @@ def test_a_closed_folder_of_videos_is_named(
         return listed(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    with pytest.raises(DatasetError, match=r"videos: cannot be looked into \(Permission denied"):
+    with pytest.raises(DatasetError, match=r"videos: cannot be opened \(Permission denied"):
         strict(tmp_path)
 
 
@@ -373,16 +364,18 @@ def test_features_are_read_when_asked_for_and_only_then(tmp_path: Path) -> None:
 
 def test_a_folder_of_labels_that_belongs_to_no_part_is_named(tmp_path: Path) -> None:
     write(tidy(tmp_path) / "annotations/knitting/a.csv")
-    with pytest.raises(DatasetError, match="knitting: is no part of EgoProceL"):
+    with pytest.raises(DatasetError, match="knitting: is not part of EgoProceL"):
         strict(tmp_path)
     assert len(skipped(tmp_path)[1]) == 1
 
 
 def test_a_missing_dataset_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(DatasetMissingError, match="annotations: the folder of labels is not there"):
+    with pytest.raises(
+        DatasetMissingError, match="annotations: the folder of labels does not exist"
+    ):
         strict(tmp_path)
     (tmp_path / "annotations").mkdir()
-    with pytest.raises(DatasetMissingError, match="holds no folder of a task"):
+    with pytest.raises(DatasetMissingError, match="contains no folder of a task"):
         strict(tmp_path)
     assert "annotations/" in FORMAT.layout
 

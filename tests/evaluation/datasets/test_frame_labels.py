@@ -8,8 +8,8 @@ import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
 from stepreel.evaluation.datasets.base import Request
-from stepreel.evaluation.datasets.frame_labels import BREAKFAST, GTEA, SALADS, read_frame_labels
-from stepreel.evaluation.truth.annotation import Problems, Row
+from stepreel.evaluation.datasets.frame_labels import BREAKFAST, GTEA, SALADS
+from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.truth.lines import read_lines
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "breakfast_coffee"
@@ -158,7 +158,7 @@ def test_a_closed_folder_is_named(root: Path, monkeypatch: pytest.MonkeyPatch, c
         return listed(folder)
 
     monkeypatch.setattr(Path, "iterdir", iterdir)
-    with pytest.raises(DatasetError, match=rf"{closed}: cannot be looked into \(Permission denied"):
+    with pytest.raises(DatasetError, match=rf"{closed}: cannot be opened \(Permission denied"):
         BREAKFAST.read(request(root))
 
 
@@ -166,7 +166,7 @@ def test_what_should_be_a_folder_of_features_must_be_one(tmp_path: Path) -> None
     (tmp_path / "groundTruth").mkdir()
     (tmp_path / "groundTruth" / NAME).write_text("SIL\n")
     (tmp_path / "features").write_text("moved")
-    with pytest.raises(DatasetError, match=r"features: cannot be looked into \(Not a directory"):
+    with pytest.raises(DatasetError, match=r"features: cannot be opened \(Not a directory"):
         BREAKFAST.read(request(tmp_path))
 
 
@@ -185,8 +185,8 @@ def test_an_unknown_label_is_named_with_its_line(root: Path) -> None:
     ("content", "message"),
     [
         (b"SIL\n\ntake_cup\n", f"{NAME}.txt, line 2: is empty"),
-        (b"", f"{NAME}.txt: holds no label"),
-        (b"SIL\nS\xff\n", rf"{NAME}.txt: is no UTF-8 text \(byte 6\)"),
+        (b"", f"{NAME}.txt: contains no label"),
+        (b"SIL\nS\xff\n", rf"{NAME}.txt: is not UTF-8 text \(byte 6\)"),
     ],
 )
 def test_a_damaged_file_of_labels_is_named(root: Path, content: bytes, message: str) -> None:
@@ -221,7 +221,7 @@ def test_what_has_no_match_is_a_problem(root: Path) -> None:
     (task,) = BREAKFAST.read(wish)
     assert [one.name for one in task.recordings] == [NAME]
     assert [text.split(";")[0] for text in wish.problems.skipped] == [
-        "other: is no name of this dataset",
+        "other: is not a name of this dataset",
         "P05_cam01_P05_coffee.txt: has no features (.npy or .txt)",
         "P06_cam01_P06_coffee.npy: has no labels in groundTruth",
     ]
@@ -229,7 +229,7 @@ def test_what_has_no_match_is_a_problem(root: Path) -> None:
 
 def test_two_files_of_one_video_are_a_problem(root: Path) -> None:
     (root / "features" / f"{NAME}.txt").write_text("1 2\n" * 7)
-    with pytest.raises(DatasetError, match="a second file of this name"):
+    with pytest.raises(DatasetError, match="have the same name"):
         BREAKFAST.read(request(root))
 
 
@@ -269,7 +269,9 @@ def test_features_that_are_no_real_numbers_are_refused(
 ) -> None:
     np.save(root / "features" / f"{NAME}.npy", array)
     (task,) = BREAKFAST.read(request(root))
-    with pytest.raises(RecordingError, match=rf"{NAME}\.npy: holds {shown}; expected real numbers"):
+    with pytest.raises(
+        RecordingError, match=rf"{NAME}\.npy: contains {shown}; expected real numbers"
+    ):
         task.recordings[0].features()
 
 
@@ -286,7 +288,7 @@ def test_a_table_with_words_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "groundTruth" / NAME).write_text("SIL\n")
     (tmp_path / "features" / f"{NAME}.txt").write_text("1 two\n")
     (task,) = BREAKFAST.read(request(tmp_path))
-    with pytest.raises(RecordingError, match=f"{NAME}.txt: is no table of numbers"):
+    with pytest.raises(RecordingError, match=f"{NAME}.txt: is not a table of numbers"):
         task.recordings[0].features()
 
 
@@ -304,22 +306,13 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetMissingError, match="groundTruth"):
         BREAKFAST.read(request(tmp_path))
     (tmp_path / "groundTruth").mkdir()
-    with pytest.raises(DatasetMissingError, match="holds no file of labels"):
+    with pytest.raises(DatasetMissingError, match="contains no label file"):
         BREAKFAST.read(request(tmp_path))
 
 
 def test_an_unknown_cue_is_refused(root: Path) -> None:
     with pytest.raises(DatasetError, match="no cue 'hands'; known here: features"):
         BREAKFAST.read(request(root, cues=("hands",)))
-
-
-def test_one_file_needs_a_frame_rate(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbfa\r\na\r\nb")
-    assert read_lines(path) == ["a", "a", "b"]
-    assert read_frame_labels(path, 2.0) == [Row(0.0, 0.75, "a", 1), Row(0.75, 1.5, "b", 3)]
-    with pytest.raises(DatasetError, match=r"one label per frame .* give --fps"):
-        read_frame_labels(path, None)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason=f"no real recordings in {REAL}")

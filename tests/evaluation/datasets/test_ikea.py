@@ -205,7 +205,7 @@ def test_a_take_that_is_there_twice_is_a_problem_and_the_first_counts(root: Path
     one = json.dumps(json.loads(path.read_text())["database"][KEY])
     other = one.replace("spin leg", "rotate table")
     path.write_text(f'{{"database": {{"{KEY}": {one}, "{KEY}": {other}}}}}')
-    with pytest.raises(DatasetError, match=f"'{KEY}' is there twice in one object"):
+    with pytest.raises(DatasetError, match=f"'{KEY}' occurs twice in one object"):
         FORMAT.read(request(root))
     wish = lenient(root)
     (task,) = FORMAT.read(wish)
@@ -227,10 +227,10 @@ def test_names_that_lead_elsewhere_are_refused(root: Path, key: str) -> None:
 def test_text_that_is_no_json_is_named_with_its_line(root: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
     path.write_text('{"database":\n oops}')
-    with pytest.raises(DatasetError, match=r"gt_segments\.json, line 2: is no JSON"):
+    with pytest.raises(DatasetError, match=r"gt_segments\.json, line 2: is not JSON"):
         FORMAT.read(request(root))
     path.write_text("[]")
-    with pytest.raises(DatasetError, match="holds no `database`"):
+    with pytest.raises(DatasetError, match="contains no `database`"):
         FORMAT.read(request(root))
 
 

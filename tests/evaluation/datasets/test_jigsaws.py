@@ -7,7 +7,7 @@ import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError, RecordingError
 from stepreel.evaluation.datasets.base import Request
-from stepreel.evaluation.datasets.jigsaws import FORMAT, read_transcription
+from stepreel.evaluation.datasets.jigsaws import FORMAT
 from stepreel.evaluation.truth.annotation import Problems
 
 
@@ -167,7 +167,7 @@ def test_without_kinematics_there_are_videos_and_gestures(root: Path) -> None:
 @pytest.mark.parametrize("folder", ["transcriptions", "kinematics/AllGestures"])
 def test_text_that_is_no_utf8_is_a_problem(root: Path, folder: str) -> None:
     (root / "Suturing" / folder / "Suturing_B001.txt").write_bytes(b"\xfe\xff")
-    with pytest.raises(DatasetError, match=rf"^{folder}: Suturing_B001\.txt: is no UTF-8 text"):
+    with pytest.raises(DatasetError, match=rf"^{folder}: Suturing_B001\.txt: is not UTF-8 text"):
         FORMAT.read(request(root))
     assert FORMAT.read(lenient(root)) == []
 
@@ -176,10 +176,10 @@ def test_text_that_is_no_utf8_is_a_problem(root: Path, folder: str) -> None:
     ("content", "message"),
     [
         ("1 2 3\n" * 10, "has 3 columns; expected 76"),
-        ("", "holds no numbers; expected 76 per frame"),
-        (" \n\n", "holds no numbers; expected 76 per frame"),
-        ("no such thing\n" * 10, "is no table of numbers"),
-        ("\0" * 50, "is no table of numbers"),
+        ("", "contains no numbers; expected 76 per frame"),
+        (" \n\n", "contains no numbers; expected 76 per frame"),
+        ("no such thing\n" * 10, "is not a table of numbers"),
+        ("\0" * 50, "is not a table of numbers"),
     ],
 )
 def test_kinematics_of_another_form_are_blamed_themselves(
@@ -201,7 +201,7 @@ def test_damage_further_down_is_found_when_kinematics_are_read(root: Path) -> No
     with pytest.raises(RecordingError, match=r"^kinematics/AllGestures/Suturing_B001\.txt: is no"):
         task.recordings[0].features()
     path.unlink()
-    with pytest.raises(RecordingError, match=r"^kinematics/AllGestures: .* is not there"):
+    with pytest.raises(RecordingError, match=r"^kinematics/AllGestures: .* does not exist"):
         task.recordings[0].features()
 
 
@@ -221,15 +221,3 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "Suturing").mkdir()
     with pytest.raises(DatasetMissingError, match="transcriptions"):
         FORMAT.read(request(tmp_path))
-
-
-def test_one_file_is_read_at_thirty_frames_per_second_unless_told(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("1 3 G1\n")
-    (row,) = read_transcription(path, None)
-    assert (row.start, row.end, row.label) == (0.0, pytest.approx(2.5 / 30), "G1")
-    (row,) = read_transcription(path, 10.0)
-    assert row.end == pytest.approx(0.25)
-    path.write_text("1 3 G1\n\n1 G1\n")
-    with pytest.raises(DatasetError, match=r"a\.txt, line 3"):
-        read_transcription(path, None)

@@ -14,8 +14,8 @@ from stepreel.evaluation.datasets.base import (
     LabelledTask,
     Request,
 )
-from stepreel.evaluation.datasets.npz import read, read_labels
-from stepreel.evaluation.truth.annotation import Problems, Row
+from stepreel.evaluation.datasets.npz import read
+from stepreel.evaluation.truth.annotation import Problems
 
 REAL = Path(__file__).parents[4] / "shared" / "data"
 LABELS = [0, 0, 3, 3, 3, 1, 1, 0]
@@ -72,16 +72,6 @@ def test_tracks_begin_at_0_whatever_the_clock_of_the_file_says(tmp_path: Path) -
     recording = features()
     assert recording.start_seconds == 0.0  # labels are on this clock, too
     assert recording.tracks["hands"].times.tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]
-
-
-def test_rows_of_one_file_meet_halfway_between_moments_on_its_own_clock(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.npz")
-    assert read_labels(path) == [
-        Row(9.75, 10.75, "0"),
-        Row(10.75, 12.25, "3"),
-        Row(12.25, 13.25, "1"),
-        Row(13.25, 13.75, "0"),
-    ]
 
 
 def test_irregular_times_give_the_labels_back_as_well(tmp_path: Path) -> None:
@@ -143,8 +133,9 @@ def test_cues_that_are_not_equally_wide_everywhere_are_not_used(tmp_path: Path) 
         assert recording.features is not None
         assert list(recording.features().tracks) == ["hands", "gaze"]
     assert problems.notes == [
-        "b.npz: objects is not used, for it is 12 wide here, but 4 wide in a.npz",
-        "a.npz: extra is not used, for it is no table of numbers here, but 1 wide in c.npz",
+        "b.npz: objects is not used: it is 12 wide here, but it is 4 wide in a.npz",
+        "a.npz: extra is not used: there is no such table of numbers here, but it is 1 wide in "
+        "c.npz",
     ]
 
 
@@ -184,7 +175,7 @@ def test_without_a_common_cue_there_is_nothing_to_learn_from(tmp_path: Path) -> 
 
 def test_labels_are_never_a_cue(tmp_path: Path) -> None:
     write(tmp_path / "a.npz")
-    with pytest.raises(DatasetError, match="labels are what is to be found"):
+    with pytest.raises(DatasetError, match="labels cannot be a cue"):
         strict(tmp_path, cues=("labels",))
 
 
@@ -197,13 +188,16 @@ def test_labels_are_never_a_cue(tmp_path: Path) -> None:
         ({"labels": np.array([-1, 0, 3, 3, 3, 1, 1, 0])}, "label -1 of moment 1"),
         ({"labels": np.array([0, 1, 1])}, "3 labels, but 8 times; expected one per moment"),
         ({"labels": np.zeros((8, 1))}, r"labels have the shape \(8, 1\)"),
-        ({"labels": np.array([b"\xff"] * 8)}, "labels are no UTF-8 text"),
-        ({"labels": np.array(["\ud800"] * 8)}, "labels are no UTF-8 text"),
+        ({"labels": np.array([b"\xff"] * 8)}, "labels are not UTF-8 text"),
+        ({"labels": np.array(["\ud800"] * 8)}, "labels are not UTF-8 text"),
         ({"labels": np.full(8, 2**64 - 1, np.uint64)}, "label 18446744073709551615 of moment 1"),
         ({"labels": np.full(8, 1e300)}, r"label 1e\+300 of moment 1; expected .* 18 digits"),
         ({"times": np.zeros(8)}, "times must be finite seconds that increase"),
-        ({"times": None}, "holds no `times`; give --fps"),
-        ({"hands": np.full((8, 2), np.nan)}, "contains no valid moment: every row of hands has NaN"),
+        ({"times": None}, "contains no `times`; give --fps"),
+        (
+            {"hands": np.full((8, 2), np.nan)},
+            "contains no valid moment: every row of hands has NaN",
+        ),
         ({"hands": np.ones((7, 2))}, "hands has 7 rows, but there are 8 times"),
     ],
 )
@@ -255,13 +249,15 @@ def test_two_files_of_one_name_are_a_problem(tmp_path: Path) -> None:
     write(tmp_path / "a.npz").rename(tmp_path / "a.NPZ")
     write(tmp_path / "a.npz")
     if len(list(tmp_path.iterdir())) == 2:  # else this file system takes both names for one
-        assert len(refused(tmp_path, r"a\.npz: a second file of this name, beside a\.NPZ")) == 1
+        assert len(refused(tmp_path, r"a\.npz and a\.NPZ have the same name")) == 1
 
 
 def test_another_frame_rate_than_stated_is_a_problem(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", times=np.arange(8) / 2.01)
     write(tmp_path / "b.npz", times=np.arange(8) / 30)
-    kept = refused(tmp_path, r"b\.npz: its times tell 30 moments per second, not 2", fps=2.0)
+    kept = refused(
+        tmp_path, r"b\.npz: its times have 30 moments per second, but --fps says 2", fps=2.0
+    )
     assert [one.name for one in kept] == ["a"]
 
 
@@ -272,10 +268,10 @@ def test_files_without_times_take_the_frame_rate_that_is_stated(tmp_path: Path) 
     assert recording.annotation.duration_seconds == 2.0
 
 
-def test_a_folder_that_is_missing_or_holds_nothing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DatasetMissingError, match="is not there"):
+def test_a_folder_that_is_missing_or_empty_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatasetMissingError, match="does not exist"):
         strict(tmp_path / "nowhere")
-    with pytest.raises(DatasetMissingError, match=r"holds no \.npz file"):
+    with pytest.raises(DatasetMissingError, match=r"nor a folder in it contains a \.npz file"):
         strict(tmp_path)
 
 

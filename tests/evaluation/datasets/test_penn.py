@@ -136,7 +136,7 @@ def test_where_a_frame_or_two_are_missing_both_end_with_the_shorter(root: Path) 
     assert len(second.features().tracks["features"]) == 1
     assert wish.problems.notes == [
         "golf_swing: labels and features differ by up to 2 frames (videos: 2, first 0946); both "
-        "end with the shorter"
+        "are cut to the shorter length"
     ]
     np.save(root / "features" / "0946.npy", np.arange(8.0).reshape(4, 2))
     (task,) = FORMAT.read(request(root))
@@ -189,9 +189,7 @@ def test_a_number_alone_tells_nothing_if_the_action_is_another_or_files_are_two(
     wish = lenient(root)
     (task,) = FORMAT.read(wish)
     assert [one.name for one in task.recordings] == ["0950"]
-    assert f"features/{other}.npy: has no labels of its own, by name or number" in (
-        wish.problems.skipped
-    )
+    assert f"features/{other}.npy: has no labels, by its name or number" in (wish.problems.skipped)
     assert wish.problems.skipped[-1] == "train/golf_swing/0946.npy: has no features"
 
 
@@ -200,7 +198,7 @@ def test_features_without_labels_are_a_problem_of_their_own_task_alone(root: Pat
     (root / "features").mkdir()
     for name, n in (("0946", 4), ("0950", 2), ("0306", 3), ("0307_bowl", 3)):
         np.save(root / "features" / f"{name}.npy", np.ones((n, 3)))
-    with pytest.raises(DatasetError, match=r"features/0307_bowl\.npy: has no labels of its own"):
+    with pytest.raises(DatasetError, match=r"features/0307_bowl\.npy: has no labels, by its name"):
         FORMAT.read(request(root))
     (task,) = FORMAT.read(request(root, task="golf_swing"))
     assert len(task.recordings) == 2
@@ -273,7 +271,7 @@ def test_an_unknown_action_is_a_problem(root: Path) -> None:
     ("array", "message"),
     [
         (np.array([{"frames": 3}], object), "pickled objects, which can run code"),
-        (np.array([0.5]), "holds float64"),
+        (np.array([0.5]), "contains float64"),
         (np.array([[1]]), "expected one integer per frame"),
         (np.array([], int), "expected one integer per frame"),
     ],
@@ -290,7 +288,7 @@ def test_labels_of_another_form_are_a_problem(root: Path, array: object, message
 
 def test_a_video_in_both_splits_is_a_problem(root: Path) -> None:
     write_labels(root, "val", "golf_swing", "0946", [0])
-    with pytest.raises(DatasetError, match=r"0946\.npy: 0946 is there twice"):
+    with pytest.raises(DatasetError, match=r"0946\.npy: 0946 occurs twice"):
         FORMAT.read(request(root))
 
 
@@ -339,7 +337,7 @@ def test_damaged_records_are_named_with_their_byte(tmp_path: Path) -> None:
         (task,) = FORMAT.read(wish)
         assert [one.name for one in task.recordings] == ["a_bowl"]
         assert len(wish.problems.skipped) == 1
-    for flipped, message in ((0, "checksum of a length"), (30, "does not fit its data")):
+    for flipped, message in ((0, "checksum of a length"), (30, "checksum of a record is wrong")):
         damaged = bytearray(second)
         damaged[flipped] ^= 1
         path.write_bytes(first + damaged)
@@ -360,10 +358,10 @@ def test_records_that_tell_too_little_are_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "train.tfrecord"
     good = record(example("a_bowl", [0]))
     for bad, message in (
-        (example("nobody", [0]), "'nobody' tells no known action"),
+        (example("nobody", [0]), "neither 'nobody' nor the file name"),
         (example("b_bowl", [0, 1], length=3), "b_bowl has 2 `frame_labels`; expected 3"),
         (example("b_bowl", []), "b_bowl has 0 `frame_labels`"),
-        (b"\x0b", "is no SequenceExample"),
+        (b"\x0b", "is not a SequenceExample"),
         (example("b_bowl", [7]), r"train\.tfrecord, b_bowl, frame 1: phase 7"),
     ):
         path.write_bytes(good + record(bad))

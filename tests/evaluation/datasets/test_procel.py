@@ -10,7 +10,8 @@ from scipy.io import savemat
 from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.procel import FORMAT, split_overlaps
-from stepreel.evaluation.truth.annotation import Problems, Row
+from stepreel.evaluation.truth.annotation import Problems
+from stepreel.evaluation.truth.rows import Row
 
 NAMES = ("check response", "open airway", "give compression")
 Times = list[list[tuple[float, float]]]
@@ -99,7 +100,7 @@ def test_a_name_that_the_release_has_no_labels_of_moves_no_other(root: Path) -> 
         ("cpr_0002", [(1.0, 3.0, 1), (4.0, 6.0, 3), (8.0, 9.5, 3)]),
     ]
     assert wish.problems.notes == [
-        "perform_cpr: cpr_0041 is left out: the release has no key steps and no video of it"
+        "perform_cpr: cpr_0041 is left out: the release has neither key steps nor a video of it"
     ]
     (root / "perform_cpr" / "readme.txt").write_text("1\tcpr_0041\n")
     wish = lenient(root)
@@ -146,7 +147,7 @@ def test_a_list_of_videos_that_is_no_text_is_reported_once(root: Path) -> None:
     wish = lenient(root)
     assert FORMAT.read(wish) == []
     assert len(wish.problems.skipped) == 1
-    assert "is no UTF-8 text" in wish.problems.skipped[0]
+    assert "is not UTF-8 text" in wish.problems.skipped[0]
 
 
 def test_a_line_without_a_name_keeps_its_place(root: Path) -> None:
@@ -255,7 +256,7 @@ def test_files_of_matlab_7_3_and_other_files_are_refused(root: Path) -> None:
     with pytest.raises(DatasetError, match=r"MATLAB 7\.3 file \(HDF5\).*'-v7'"):
         FORMAT.read(request(root))
     path.write_bytes(b"no such thing")
-    with pytest.raises(DatasetError, match=r"data\.mat of perform_cpr: is no MATLAB file"):
+    with pytest.raises(DatasetError, match=r"data\.mat of perform_cpr: is not a MATLAB file"):
         FORMAT.read(request(root))
     wish = lenient(root)
     assert FORMAT.read(wish) == []

@@ -6,23 +6,16 @@ import numpy as np
 import pytest
 
 from stepreel.errors import DatasetError
-from stepreel.evaluation.truth.annotation import (
-    Annotation,
-    Problems,
-    Row,
-    StepList,
-    TrueStep,
-    annotate,
-    number_by_name,
-    rows_of_labels,
-)
+from stepreel.evaluation.truth.annotation import Annotation, Problems, TrueStep
+from stepreel.evaluation.truth.rows import Row, build_annotation, rows_of_labels
+from stepreel.evaluation.truth.step_list import StepList, number_by_name
 
 FILE = Path("take.csv")
 
 
 def test_rows_become_steps_in_order_and_the_rest_is_background():
     rows = [Row(5, 7, "2 close", 2), Row(1, 3, "1 open", 1), Row(3, 5, "background", 3)]
-    own = annotate(FILE, rows, StepList(), Problems())
+    own = build_annotation(FILE, rows, StepList(), Problems())
     assert own.steps == (TrueStep(1, 3, 1), TrueStep(5, 7, 2))
     assert own.labels_at(np.arange(8.0)).tolist() == [0, 1, 1, 0, 0, 2, 2, 0]
 
@@ -43,15 +36,15 @@ def test_wrong_rows_are_told_with_file_and_line_or_left_out(row, complaint):
     steps = StepList.of({"open": 1, "close": 2})
     rows = [Row(0, 1, "2", 1), row]
     with pytest.raises(DatasetError, match=complaint):
-        annotate(FILE, rows, steps, Problems(), duration_seconds=10)
+        build_annotation(FILE, rows, steps, Problems(), duration_seconds=10)
     lenient = Problems(lenient=True)
-    own = annotate(FILE, rows, steps, lenient, duration_seconds=10)
+    own = build_annotation(FILE, rows, steps, lenient, duration_seconds=10)
     assert own.steps == (TrueStep(0, 1, 2),)
     assert len(lenient.skipped) == 1
 
 
 def test_a_whole_frame_shows_a_step_that_any_part_of_it_does():
-    own = Annotation("take", (TrueStep(1.4, 2.6, 5),), whole_frames=True)
+    own = Annotation("take", (TrueStep(1.4, 2.6, 5),), any_overlap=True)
     assert own.labels_at(np.arange(5.0)).tolist() == [0, 5, 5, 0, 0]
 
 
@@ -73,5 +66,5 @@ def test_labels_come_back_from_rows_on_any_clock():
     for start in (0.0, 3.3, 1e5 + 1 / 3):
         times = start + np.arange(9) / 30
         labels = ["7", "7", "0", "2", "2", "2", "9", "0", "9"]
-        own = annotate(FILE, rows_of_labels(labels, times), StepList(), Problems())
+        own = build_annotation(FILE, rows_of_labels(labels, times), StepList(), Problems())
         assert own.labels_at((times - start) + start).tolist() == [int(x) for x in labels]

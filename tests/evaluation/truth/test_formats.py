@@ -7,14 +7,16 @@ import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.sample import read_truth
-from stepreel.evaluation.truth.annotation import Problems, Row
+from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.truth.formats import (
     FORMATS,
     find_label_files,
     guess_format,
-    guess_line,
-    read_label_rows,
+    guess_line_format,
 )
+from stepreel.evaluation.truth.label_files import read_label_file
+from stepreel.evaluation.truth.lines import SourceFile
+from stepreel.evaluation.truth.rows import Row
 from stepreel.storyboard.schema import KeyStep, RecordingReference, Storyboard
 
 EAF = (
@@ -29,6 +31,10 @@ def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def read_label_rows(path: Path, fps: float | None = None) -> list[Row]:
+    return read_label_file(path, fps).rows
 
 
 def board(path: Path) -> Path:
@@ -76,7 +82,7 @@ def board(path: Path) -> Path:
     ],
 )
 def test_a_line_tells_its_format(line: str, kind: str | None) -> None:
-    assert guess_line(line) == kind
+    assert guess_line_format(line) == kind
 
 
 @pytest.mark.parametrize(
@@ -94,18 +100,20 @@ def test_a_line_tells_its_format(line: str, kind: str | None) -> None:
 def test_the_ending_goes_before_the_first_line(
     tmp_path: Path, name: str, text: str, kind: str
 ) -> None:
-    assert guess_format(write(tmp_path / name, text)) == kind
+    assert guess_format(SourceFile(write(tmp_path / name, text))) == kind
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_an_empty_file_has_no_format(tmp_path: Path, text: str) -> None:
     with pytest.raises(DatasetError, match=r"a\.csv: is empty; expected `start_s,end_s,N step"):
-        guess_format(write(tmp_path / "a.csv", text))
+        guess_format(SourceFile(write(tmp_path / "a.csv", text)))
 
 
 def test_a_line_of_no_format_is_named_with_what_was_expected(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "\nstart,end,step\n")
-    with pytest.raises(DatasetError, match=r"a\.csv, line 2: 'start,end,step' is a line of no kno"):
+    with pytest.raises(
+        DatasetError, match=r"a\.csv, line 2: 'start,end,step' is not a line of a kno"
+    ):
         read_label_rows(path)
 
 
@@ -134,9 +142,9 @@ def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
 
 def test_a_format_that_is_named_is_not_guessed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "1,12,15\n")
-    assert read_label_rows(path, kind="egoprocel") == [Row(1.0, 12.0, "15", 1)]
+    assert read_label_file(path, format_name="egoprocel").rows == [Row(1.0, 12.0, "15", 1)]
     with pytest.raises(DatasetError, match="unknown format 'srt'; known: egoprocel, elan, frames"):
-        read_label_rows(path, kind="srt")
+        read_label_file(path, format_name="srt")
 
 
 def test_the_truth_of_the_sample_is_read_alike(tmp_path: Path) -> None:
@@ -156,7 +164,7 @@ def test_labels_per_frame_need_a_frame_rate(tmp_path: Path) -> None:
         ("a.csv", "1.0,2.0,3 cut\n1.0;2.0;3 cut\n", r"a\.csv, line 2: '1\.0;2\.0;3 cut'"),
         ("a.json", "{}", r"a\.json: not a storyboard"),
         ("a.npz", "no archive", r"a\.npz: cannot be read as \.npz"),
-        ("a.eaf", "<x", r"a\.eaf, line 1: is no XML"),
+        ("a.eaf", "<x", r"a\.eaf, line 1: is not XML"),
         ("a.txt", "1 30 G1\n31 x G2\n", r"a\.txt, line 2: "),
         ("a.csv", "1,2.0,3.0\n1,two,3.0\n", r"a\.csv, line 2: "),
     ],
@@ -170,7 +178,7 @@ def test_what_is_wrong_is_said_with_file_and_line(
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"1,2,3 caf\xe9\n")
-    with pytest.raises(DatasetError, match=r"a\.csv: is no UTF-8 text"):
+    with pytest.raises(DatasetError, match=r"a\.csv: is not UTF-8 text"):
         read_label_rows(tmp_path / "a.csv")
 
 
@@ -197,7 +205,7 @@ def test_truth_is_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
 def test_two_files_of_one_recording_are_named_or_the_second_is_left_out(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", "")
     write(tmp_path / "a.txt", "")
-    with pytest.raises(DatasetError, match=r"a\.txt: a\.csv holds labels of a, too"):
+    with pytest.raises(DatasetError, match=r"a\.txt: a\.csv also contains labels of a"):
         find_label_files(tmp_path, Problems())
     problems = Problems(lenient=True)
     assert find_label_files(tmp_path, problems) == {"a": tmp_path / "a.csv"}

@@ -1,4 +1,4 @@
-"""A labelled dataset as evaluation takes it: tasks, their recordings, and their true steps."""
+"""Labelled datasets as evaluation takes them: tasks, their recordings, and their true steps."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from stepreel.evaluation.truth.annotation import Annotation, Problems
 from stepreel.features.feature_files import FeatureRecording
 
-Split = str  # "train" or "test", where the dataset has an official split; otherwise ""
+Split = str  # "train" or "test" if the dataset has an official split, else ""
 
 
 @dataclass(frozen=True)
 class LabelledRecording:
-    """One recording and its truth. What learns is given the video or the features alone.
+    """One recording and its true steps. Methods that learn get the video or the features alone.
 
-    video     the file to watch, if there is one
-    features  reads ready-made features, if there are any; needs no more than is used
+    video     the video file, if there is one
+    features  reads the recording's features, if there are any; called when they are needed
     """
 
     name: str
@@ -31,7 +31,7 @@ class LabelledRecording:
 class LabelledTask:
     """Recordings of one task, in file-name order; they are learned and clustered together.
 
-    group  the dataset this task is part of, over whose tasks published figures are averaged
+    group  the dataset this task belongs to; published figures are averages over its tasks
     """
 
     name: str
@@ -42,12 +42,14 @@ class LabelledTask:
 
 @dataclass(frozen=True)
 class Request:
-    """What of a dataset is wanted, and what its files do not say themselves.
+    """What to read, and what the files of a dataset do not say themselves.
 
-    task      a task or group, or all
+    root      the dataset's folder
+    problems  where to report what is wrong with the files
+    task      a task or group; None for all
     cues      arrays of feature files to use, the main one first; all if empty
-    fps       frames per second of labels and features that are counted in frames
-    truth     where the labels are, if not below the dataset's own folder
+    fps       frames per second of labels and features that count frames
+    truth     folder of the labels, if not below `root`
     """
 
     root: Path
@@ -63,8 +65,9 @@ class DatasetFormat:
     """One kind of dataset that can be read.
 
     source       where to get it
-    layout       what must lie in its folder
-    labels_rate  moments per second at which recordings are scored that have nothing but labels
+    layout       the files expected in its folder
+    labels_rate  moments per second at which recordings are scored that have only labels
+    api_version  of the plug-in interface this was written for; built-in formats need none
     """
 
     read: Callable[[Request], list[LabelledTask]]
@@ -72,3 +75,4 @@ class DatasetFormat:
     source: str
     layout: str
     labels_rate: float = 6.0
+    api_version: int = 0

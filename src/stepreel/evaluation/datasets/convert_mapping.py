@@ -1,7 +1,7 @@
-"""Turn the pickled mappings of released features into JSON: python -m …convert_mapping FILE.pkl.
+"""Convert the pickled mappings of released features to JSON: python -m …convert_mapping FILE.pkl.
 
-Nothing else here reads pickles, and this only when somebody types it. Of what a pickle can do, it
-allows plain dicts, texts and numbers, and refuses whatever would look up a class or a function.
+This is the only place that reads pickles, and only when run by hand. It accepts plain dicts, texts
+and numbers, and refuses everything that would look up a class or a function.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from stepreel.errors import DatasetError, StepreelError
-from stepreel.evaluation.truth.annotation import place
+from stepreel.evaluation.truth.annotation import location
 from stepreel.system.files import explained, write_text
 
 WARNING = """\
 {path} is a pickle. Reading a pickle can run code that whoever made the file put into it.
-This converter refuses everything but plain texts and numbers, but go on only if you trust where
-the file is from."""
+This converter refuses everything but plain texts and numbers. Continue only if you trust the
+source of the file."""
 
 
 class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
         raise pickle.UnpicklingError(
-            f"it asks for {module_name}.{global_name}, which could run code; a mapping needs "
-            "nothing but a dict of texts and whole numbers"
+            f"it refers to {module_name}.{global_name}, which could run code; a mapping needs "
+            "only a dict of texts and whole numbers"
         )
 
 
@@ -48,13 +48,15 @@ def _read(path: Path) -> dict[str, int]:
     except OSError as problem:
         raise DatasetError(f"{path}: cannot be read ({problem.strerror})") from problem
     except Exception as problem:  # a damaged pickle can raise anything
-        raise DatasetError(f"{place(path)}: refused ({problem})") from problem
+        raise DatasetError(f"{location(path)}: refused ({problem})") from problem
     if not isinstance(mapping, dict):
-        raise DatasetError(f"{place(path)}: holds a {type(mapping).__name__}; expected a dict")
+        raise DatasetError(
+            f"{location(path)}: contains a {type(mapping).__name__}; expected a dict"
+        )
     for key, row in mapping.items():
         if type(key) is not str or type(row) is not int or row < 0:
             raise DatasetError(
-                f"{place(path)}: {key!r}: {row!r}; expected names of frames and numbers of rows"
+                f"{location(path)}: {key!r}: {row!r}; expected frame names and row numbers"
             )
     return mapping
 
@@ -66,7 +68,7 @@ def _unpickle(file: BinaryIO) -> Any:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Warn, ask, convert; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m stepreel.evaluation.datasets.convert_mapping")
-    parser.add_argument("file", type=Path, help="the mapping, FILE.pkl; FILE.json is written")
+    parser.add_argument("file", type=Path, help="the mapping, FILE.pkl; writes FILE.json")
     parser.add_argument(
         "--yes-i-trust-this-file", action="store_true", help="do not ask, for use in scripts"
     )
@@ -86,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _agrees() -> bool:
     try:
-        return input("Type yes to go on: ").strip().lower() == "yes"
+        return input("Type yes to continue: ").strip().lower() == "yes"
     except EOFError:
         return False
 

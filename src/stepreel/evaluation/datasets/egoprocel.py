@@ -1,10 +1,9 @@
 """EgoProceL: key steps of egocentric recordings of sixteen tasks, from six datasets.
 
-Two layouts are read, the released one and a tidied one; the names of folders tell which it is.
-A line reads `start_s,end_s,N step name`. As in the dataset's own evaluation, every frame that a
-line touches shows its step; where one line ends and the next begins within a frame, the later one
-prevails. Lines that overlap are an error, although the authors' code lets the later one prevail:
-only one step can be done at a time, so one of the lines must be wrong.
+Two layouts are read, the released one and a simplified one; they differ in folder names. Labels
+are lines of `start_s,end_s,N step name`. As in the dataset's own evaluation, a frame shows every
+step that touches it, and the later one of two. Overlapping lines are an error, although the
+authors' code keeps the later one: only one step can be done at a time, so one line must be wrong.
 """
 
 from __future__ import annotations
@@ -23,149 +22,102 @@ from stepreel.evaluation.datasets.base import (
     LabelledTask,
     Request,
 )
-from stepreel.evaluation.datasets.egoprocel_layout import Listed, find_recordings, is_wanted
-from stepreel.evaluation.datasets.reading import MOST_DIGITS, report_failure, whole_number
-from stepreel.evaluation.truth.annotation import (
-    Problems,
-    Row,
-    StepList,
-    annotate,
-    place,
-    split_number,
+from stepreel.evaluation.datasets.egoprocel_layout import (
+    RecordingFiles,
+    find_recordings,
+    is_requested,
 )
+from stepreel.evaluation.truth.annotation import Problems, location
+from stepreel.evaluation.truth.egoprocel_csv import read_egoprocel_rows
 from stepreel.evaluation.truth.lines import read_lines
+from stepreel.evaluation.truth.rows import build_annotation
+from stepreel.evaluation.truth.step_list import MAX_DIGITS, StepList, parse_step_number
 from stepreel.features.feature_files import read_features
 
 DURATIONS, DURATION_COLUMNS = "durations.csv", ("task", "video", "duration_s")
 STEPS, STEP_COLUMNS = "steps.csv", ("task", "step_index", "step_name")
-Durations = dict[tuple[str, str], float]  # by task, in lower case, and recording
+Durations = dict[tuple[str, str], float]  # by task, in lower case, and recording; NaN if wrong
 
 
 def read(request: Request) -> list[LabelledTask]:
-    """Read the tasks of EgoProceL, or those that are asked for."""
+    """Read the tasks of EgoProceL, or the requested ones."""
     recordings = find_recordings(request)
     durations = _read_durations(request, recordings)
-    if durations is None and not any(one.video or one.features for one in recordings):
+    if durations is None and all(recording.labels_only for recording in recordings):
         raise DatasetError(
-            f"{request.root}: there are neither videos nor features of these recordings, so a file "
-            f"{DURATIONS} must say how long they last (columns {', '.join(DURATION_COLUMNS)})"
+            f"{request.root}: there are neither videos nor features of these recordings; a file "
+            f"{DURATIONS} must state how long they last (columns {', '.join(DURATION_COLUMNS)})"
         )
-    steps = _read_steps(request)
+    steps = _read_steps(request.root / STEPS, request.problems)
     labelled: dict[str, list[LabelledRecording]] = {}
-    for one in recordings:
-        known = steps.setdefault(one.task.casefold(), StepList())
-        recording = _labelled(one, known, durations, request)
+    for files in recordings:
+        known = steps.setdefault(files.task.casefold(), StepList())
+        recording = _recording(files, known, durations, request)
         if recording is not None:
-            labelled.setdefault(one.task, []).append(recording)
-    groups = {one.task: one.part.group for one in recordings}
+            labelled.setdefault(files.task, []).append(recording)
+    groups = {files.task: files.part.group for files in recordings}
     return [
-        LabelledTask(task, tuple(found), dict(steps[task.casefold()].names), groups[task])
-        for task, found in labelled.items()
+        LabelledTask(task, tuple(takes), dict(steps[task.casefold()].names), groups[task])
+        for task, takes in labelled.items()
     ]
 
 
-def read_key_steps(path: Path, fps: float | None = None) -> list[Row]:
-    """Read the lines `start_s,end_s,N step name` of one file."""
-    lines = enumerate(read_lines(path), 1)
-    return [_row(path, number, line) for number, line in lines if line.strip()]
-
-
-def key_steps_in(path: Path, problems: Problems) -> list[Row] | None:
-    """Do the same line by line, so that a lenient reader loses bad lines only; None: no text.
-
-    An empty file says that no key step was done; the dataset has such.
-    """
-    lines = report_failure(problems, partial(read_lines, path))
-    if lines is None:
-        return None
-    rows = (
-        report_failure(problems, partial(_row, path, number, line))
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    )
-    return [row for row in rows if row is not None]
-
-
-def _row(path: Path, number: int, line: str) -> Row:
-    """Read one line; a name may hold commas, and may be quoted."""
-    start, end, label = (*(_unquoted(part) for part in line.split(",", 2)), "", "")[:3]
-    try:
-        seconds = float(start), float(end)
-    except ValueError:
-        seconds = None
-    step = split_number(label)[0]
-    if seconds is None or step is None:
-        raise DatasetError(
-            f"{place(path, number)}: {line.strip()[:60]!r}; expected `start_s,end_s,N step name`"
-        )
-    return Row(*seconds, label if step else "background", number)
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    quoted = len(text) > 1 and text[0] == text[-1] == '"'
-    return text[1:-1].replace('""', '"').strip() if quoted else text
-
-
-def _labelled(
-    one: Listed, steps: StepList, durations: Durations | None, request: Request
+def _recording(
+    files: RecordingFiles, steps: StepList, durations: Durations | None, request: Request
 ) -> LabelledRecording | None:
     """Check the labels of a recording; None if it must be left out."""
-    seconds = None
-    if durations is not None:
-        seconds = durations.get((one.task.casefold(), one.name))
-        if seconds is not None and np.isnan(seconds):
-            return None  # its line was reported
-        if seconds is None and one.video is None and one.features is None:
-            request.problems.report(
-                f"{place(one.labels)}: labels without a recording: {DURATIONS} has no line for "
-                f"{one.name} of {one.task}"
-            )
-            return None
-    elif one.video is None and one.features is None:
+    duration = None if durations is None else durations.get((files.task.casefold(), files.name))
+    if duration is not None and np.isnan(duration):
+        return None  # its line was reported
+    if duration is None and files.labels_only:
         request.problems.report(
-            f"{place(one.labels)}: labels without a recording: there is no video or feature file "
-            f"called {one.name}, and no {DURATIONS} that says how long it lasts"
+            f"{location(files.labels)}: labels without a recording: "
+            + (
+                f"there is no video or feature file called {files.name}, and no {DURATIONS} that "
+                "states how long it lasts"
+                if durations is None
+                else f"{DURATIONS} has no line for {files.name} of {files.task}"
+            )
         )
         return None
-    rows = key_steps_in(one.labels, request.problems)
+    rows = read_egoprocel_rows(files.labels, request.problems)
     if rows is None:
         return None
-    truth = annotate(
-        one.labels,
+    annotation = build_annotation(
+        files.labels,
         rows,
         steps,
         request.problems,
-        recording=one.name,
-        duration_seconds=seconds,
-        whole_frames=True,
+        recording=files.name,
+        duration_seconds=duration,
+        any_overlap=True,
     )
     features = None
-    if one.features is not None:
-        features = partial(read_features, one.features, cues=tuple(request.cues), fps=request.fps)
-    return LabelledRecording(one.name, truth, one.video, features)
+    if files.features is not None:
+        features = partial(read_features, files.features, cues=tuple(request.cues), fps=request.fps)
+    return LabelledRecording(files.name, annotation, files.video, features)
 
 
-def _read_durations(request: Request, recordings: Sequence[Listed]) -> Durations | None:
-    """Return how long each recording of the tasks that are asked for lasts; None if untold."""
-    path = request.root / DURATIONS
+def _read_durations(request: Request, recordings: Sequence[RecordingFiles]) -> Durations | None:
+    """Return how long each recording of the requested tasks lasts; None without such a file."""
+    path, problems = request.root / DURATIONS, request.problems
     if not path.exists():
         return None
-    labelled = {(one.task.casefold(), one.name) for one in recordings}
+    labelled = {(files.task.casefold(), files.name) for files in recordings}
     durations: Durations = {}
-    for line, (task, video, text) in _read_table(path, DURATION_COLUMNS, request.problems):
-        if not is_wanted(request, task):
+    for line, (task, video, text) in _read_table(path, DURATION_COLUMNS, problems):
+        if not is_requested(task, request.task):
             continue
         key = task.casefold(), video
-        seconds = _number(text)
+        seconds = _finite_number(text)
         if seconds is None or seconds <= 0:
-            request.problems.report(f"{place(path, line)}: {text!r} is no duration in seconds")
+            problems.report(f"{location(path, line)}: {text!r} is not a duration in seconds")
             durations[key] = float("nan")
         elif key in durations:
-            request.problems.report(f"{place(path, line)}: {video} of {task} is listed twice")
+            problems.report(f"{location(path, line)}: {video} of {task} is listed twice")
         elif key not in labelled:
-            request.problems.report(
-                f"{place(path, line)}: a recording without labels: there is no "
+            problems.report(
+                f"{location(path, line)}: a recording without labels: there is no "
                 f"annotations/{task}/{video}.csv"
             )
         else:
@@ -173,21 +125,20 @@ def _read_durations(request: Request, recordings: Sequence[Listed]) -> Durations
     return durations
 
 
-def _read_steps(request: Request) -> dict[str, StepList]:
-    """Return the steps of each task that are allowed; of a task that is not listed, all are."""
-    path = request.root / STEPS
+def _read_steps(path: Path, problems: Problems) -> dict[str, StepList]:
+    """Return the allowed steps of each task; a task that is not listed may have any."""
     names: dict[str, dict[int, str]] = {}
-    rows = _read_table(path, STEP_COLUMNS, request.problems) if path.exists() else []
+    rows = _read_table(path, STEP_COLUMNS, problems) if path.exists() else []
     for line, (task, index, name) in rows:
         known = names.setdefault(task.casefold(), {})
-        number = whole_number(index)
+        number = parse_step_number(index)
         if not number:
-            request.problems.report(
-                f"{place(path, line)}: {index[:40]!r} is no number of a step; expected a whole one "
-                f"from 1, of at most {MOST_DIGITS} digits"
+            problems.report(
+                f"{location(path, line)}: {index[:40]!r} is not a step's number; expected a whole "
+                f"number from 1, of at most {MAX_DIGITS} digits"
             )
         elif number in known:
-            request.problems.report(f"{place(path, line)}: step {index} of {task} is listed twice")
+            problems.report(f"{location(path, line)}: step {index} of {task} is listed twice")
         else:
             known[number] = name
     return {task: StepList.of({}, known) for task, known in names.items() if known}
@@ -198,31 +149,33 @@ def _read_table(
 ) -> list[tuple[int, list[str]]]:
     """Read some columns of a table with a header, and the number of each line.
 
-    Bad lines can be left out, but a table that is none is always an error.
+    Wrong lines can be left out, but a file that is not such a table is always an error.
     """
     table = csv.reader(read_lines(path))
     header = [name.strip() for name in next(table, [])]
     if missing := [name for name in columns if name not in header]:
         raise DatasetError(
-            f"{place(path, 1)}: no column {missing[0]!r}; expected {', '.join(columns)}"
+            f"{location(path, 1)}: no column {missing[0]!r}; expected {', '.join(columns)}"
         )
-    places = [header.index(name) for name in columns]
+    positions = [header.index(name) for name in columns]
     rows = []
     try:
         for cells in table:
-            if len(cells) > max(places):
-                rows.append((table.line_num, [cells[at].strip() for at in places]))
+            if len(cells) > max(positions):
+                rows.append((table.line_num, [cells[i].strip() for i in positions]))
             elif cells:
                 problems.report(
-                    f"{place(path, table.line_num)}: {len(cells)} columns; "
+                    f"{location(path, table.line_num)}: {len(cells)} columns; "
                     f"expected {', '.join(header)}"
                 )
     except csv.Error as problem:
-        raise DatasetError(f"{place(path, table.line_num)}: is no table ({problem})") from None
+        raise DatasetError(
+            f"{location(path, table.line_num)}: is not a table ({problem})"
+        ) from None
     return rows
 
 
-def _number(text: str) -> float | None:
+def _finite_number(text: str) -> float | None:
     try:
         number = float(text)
     except ValueError:
@@ -235,11 +188,11 @@ annotations/CMU-MMAC/Brownie/S07_Brownie_Video/S07_Brownie_7150991-1431.csv     
 annotations/EGTEA_Gaze+/BaconAndEggs/OP01-R03-BaconAndEggs.csv
 annotations/EPIC-Tents/01.tent.090617.gopro.egoprocel.ann.csv
 annotations/{MECCANO,pc_assembly,pc_disassembly}/NAME.csv
-annotations/{Brownie.cmu,BaconAndEggs.egtea,tent,meccano,pc_assembly,…}/NAME.csv    or tidied
-durations.csv              with columns task,video,duration_s; not needed if there are
+annotations/{Brownie.cmu,BaconAndEggs.egtea,tent,meccano,pc_assembly,…}/NAME.csv  or simplified
+durations.csv              columns task,video,duration_s; not needed if there are
 videos/DATASET/…/NAME.mp4  videos, or
 features/TASK/NAME.npz     features (also .npy, .h5, .safetensors)
-steps.csv                  if wanted: task,step_index,step_name
+steps.csv                  optional: task,step_index,step_name
 """
 FORMAT = DatasetFormat(
     read=read,

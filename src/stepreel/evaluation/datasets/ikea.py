@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,25 +18,18 @@ from stepreel.evaluation.datasets.base import (
     Split,
 )
 from stepreel.evaluation.datasets.reading import (
+    feature_seconds,
     files_by_stem,
-    is_plain,
-    must_be_there,
-    names_used,
+    is_safe_name,
     pick_tasks,
-    report_failure,
-    seconds_in,
+    require,
+    used_step_names,
 )
-from stepreel.evaluation.truth.annotation import (
-    Problems,
-    Row,
-    StepList,
-    annotate,
-    is_background,
-    number_by_name,
-    place,
-)
-from stepreel.evaluation.truth.frame_spans import FrameSpan, one_at_a_time
+from stepreel.evaluation.truth.annotation import Problems, location
+from stepreel.evaluation.truth.frame_spans import FrameSpan, drop_overlaps
 from stepreel.evaluation.truth.lines import read_lines
+from stepreel.evaluation.truth.rows import Row, build_annotation
+from stepreel.evaluation.truth.step_list import StepList, is_background, number_by_name
 from stepreel.features.array_files import READERS
 from stepreel.features.feature_files import read_features
 from stepreel.types import readable
@@ -47,33 +40,37 @@ SEGMENTS = (
     "action_annotations/gt_segments.json",
     "gt_segments.json",
 )
-VIDEO = "dev3/images/scan_video.avi"  # the camera that looks from above
+VIDEO = "dev3/images/scan_video.avi"  # the camera above the scene
 SPLITS: Mapping[str, Split] = {"training": "train", "testing": "test"}
 MOST_FRAMES = 10**9  # of one take: more than a year
-MOST_DIGITS = 18  # of whole numbers, which are read as decimal fractions if they are longer
+MAX_INT_DIGITS = 18  # of whole numbers in JSON; longer ones are read as floats
 
 
 @dataclass(frozen=True)
-class _Scan:
-    """One take of one piece of furniture; `written` is where its labels stand, for messages."""
+class _Take:
+    """One assembly of one piece of furniture; `source` names its labels in messages."""
 
+    furniture: str
     name: str
-    written: str
+    source: str
     segments: list[FrameSpan]
     split: Split
 
 
 def read(request: Request) -> list[LabelledTask]:
     """Read the takes of every piece of furniture, each of which is a task."""
-    root = must_be_there(request.root, "the dataset's folder")
+    root, problems = require(request.root, "the dataset's folder"), request.problems
     path = _find(root, SEGMENTS)
     if path is None:
-        raise DatasetMissingError(f"{root}: holds none of {', '.join(SEGMENTS)}")
-    takes = _takes(path, request)
-    steps = _steps(root, takes, request.problems)
+        raise DatasetMissingError(f"{root}: contains none of {', '.join(SEGMENTS)}")
+    takes = _read_takes(path, _read_splits(root, problems), problems)
+    steps = _read_steps(root, takes, problems)
+    by_furniture: dict[str, list[_Take]] = {}
+    for take in takes:
+        by_furniture.setdefault(take.furniture, []).append(take)
     tasks = [
-        _task(path, furniture, takes[furniture], steps, request)
-        for furniture in pick_tasks(request, takes, group="ikea")
+        _task(path, furniture, by_furniture[furniture], steps, request)
+        for furniture in pick_tasks(request, by_furniture, group="ikea")
     ]
     return [task for task in tasks if task.recordings]
 
@@ -82,84 +79,80 @@ def _find(root: Path, names: Iterable[str]) -> Path | None:
     return next((root / name for name in names if (root / name).is_file()), None)
 
 
-def _takes(path: Path, request: Request) -> dict[str, list[_Scan]]:
-    """Read all takes by furniture."""
-    listed = _splits(request.root, request.problems)
-    takes: dict[str, list[_Scan]] = {}
-    for key, entry in sorted(_database(path, request.problems).items()):
+def _read_takes(path: Path, splits: Mapping[str, Split], problems: Problems) -> list[_Take]:
+    """Read all takes; `splits` overrule what the file itself says."""
+    takes = []
+    for key, entry in sorted(_read_database(path, problems).items()):
         furniture, _, name = key.partition("/")
-        if not (is_plain(furniture) and is_plain(name) and _is_text(key)):
-            request.problems.report(f"{place(path)}: {key!r}; expected furniture/take")
+        if not (is_safe_name(furniture) and is_safe_name(name) and _is_valid_text(key)):
+            problems.report(f"{location(path)}: {key!r}; expected furniture/take")
             continue
-        scan = report_failure(
-            request.problems, partial(_scan, name, f"{place(path)}, {key}", entry)
-        )
-        if scan is not None:
-            split = listed.get(key, scan.split)
-            takes.setdefault(furniture, []).append(replace(scan, split=split))
+        take = problems.attempt(_parse_take, f"{location(path)}, {key}", key, entry, splits)
+        takes += [take] if take is not None else []
     return takes
 
 
-def _is_text(text: str) -> bool:
-    """Tell whether a text has no halves of characters, which nothing can be written with."""
+def _is_valid_text(text: str) -> bool:
+    """Return whether a text has no halves of characters, which could not be written to a file."""
     return text == readable(text)
 
 
-def _database(path: Path, problems: Problems) -> dict[str, Any]:
+def _read_database(path: Path, problems: Problems) -> dict[str, Any]:
     repeated: list[str] = []
 
     def first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in content:
                 repeated.append(key)
             else:
-                found[key] = value
-        return found
+                content[key] = value
+        return content
 
     try:
         content = json.loads(
-            "\n".join(read_lines(path)), object_pairs_hook=first_of_each, parse_int=_whole
+            "\n".join(read_lines(path)), object_pairs_hook=first_of_each, parse_int=_parse_int
         )
     except json.JSONDecodeError as problem:
         raise DatasetError(
-            f"{place(path, problem.lineno)}: is no JSON ({problem.msg})"
+            f"{location(path, problem.lineno)}: is not JSON ({problem.msg})"
         ) from problem
     except RecursionError:
-        raise DatasetError(f"{place(path)}: is nested too deeply to be such a file") from None
+        raise DatasetError(f"{location(path)}: is nested too deeply to be such a file") from None
     database = content.get("database") if isinstance(content, dict) else None
     if not isinstance(database, dict):
-        raise DatasetError(f"{place(path)}: holds no `database` of takes")
+        raise DatasetError(f"{location(path)}: contains no `database` of takes")
     for key in repeated:
-        problems.report(f"{place(path)}: {key!r} is there twice in one object; expected once")
+        problems.report(f"{location(path)}: {key!r} occurs twice in one object; expected once")
     return database
 
 
-def _whole(digits: str) -> float:
-    """Read a whole number, however long it is."""
-    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+def _parse_int(digits: str) -> float:
+    """Parse a whole number of any length."""
+    return int(digits) if len(digits) <= MAX_INT_DIGITS else float(digits)
 
 
-def _scan(name: str, written: str, entry: object) -> _Scan:
-    """Read segments of first and last frame, from 0."""
+def _parse_take(source: str, key: str, entry: object, splits: Mapping[str, Split]) -> _Take:
+    """Parse segments of first and last frame, from 0."""
+    furniture, _, name = key.partition("/")
     segments = entry.get("annotation") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(segments, list) or not segments:
-        raise DatasetError(f"{written}: a take without labels; expected `annotation`")
+        raise DatasetError(f"{source}: a take without labels; expected `annotation`")
     subset = entry.get("subset") or ""
     if not isinstance(subset, str):
-        raise DatasetError(f"{written}: `subset` is {subset!r}; expected training or testing")
-    spans = [_span(written, number, segment) for number, segment in enumerate(segments, 1)]
-    return _Scan(name, written, spans, SPLITS.get(subset, ""))
+        raise DatasetError(f"{source}: `subset` is {subset!r}; expected training or testing")
+    spans = [_parse_span(source, number, segment) for number, segment in enumerate(segments, 1)]
+    return _Take(furniture, name, source, spans, splits.get(key, SPLITS.get(subset, "")))
 
 
-def _span(written: str, number: int, segment: object) -> FrameSpan:
+def _parse_span(source: str, number: int, segment: object) -> FrameSpan:
     match segment:
         case {"label": str(label), "segment": [first, last]} if (
-            _is_text(label) and _is_frame(first) and _is_frame(last)
+            _is_valid_text(label) and _is_frame(first) and _is_frame(last)
         ):
             return FrameSpan(int(first), int(last), label, number)
     raise DatasetError(
-        f"{written}, segment {number}: {repr(segment)[:80]}; expected `label`, a text, and "
+        f"{source}, segment {number}: {repr(segment)[:80]}; expected `label`, a text, and "
         "`segment`, the first and the last frame"
     )
 
@@ -170,109 +163,105 @@ def _is_frame(number: object) -> bool:
     return abs(number) <= MOST_FRAMES and number == int(number)
 
 
-def _edge(frame: int, fps: float) -> float:
-    """Return when a frame begins, which is half a frame before its moment, but not before 0.
-
-    So rounding moves no frame out of its step.
-    """
-    return max(frame - 0.5, 0.0) / fps
-
-
-def _splits(root: Path, problems: Problems) -> dict[str, Split]:
-    """Read the lists of takes by split, if they are there."""
+def _read_splits(root: Path, problems: Problems) -> dict[str, Split]:
+    """Read the lists of takes by split, if they exist."""
     splits: dict[str, Split] = {}
     for split in ("train", "test"):
         name = f"{split}_cross_env.txt"
         path = _find(root, (f"indexing_files/{name}", f"annotations/{name}", name))
-        lines = None if path is None else report_failure(problems, partial(read_lines, path))
-        for line, text in enumerate(lines or (), 1):
-            if text.strip() and splits.setdefault(text.strip(), split) != split:
-                problems.report(f"{name}, line {line}: {text.strip()} is in train_cross_env, too")
+        lines = None if path is None else problems.attempt(read_lines, path)
+        for number, line in enumerate(lines or (), 1):
+            if line.strip() and splits.setdefault(line.strip(), split) != split:
+                problems.report(
+                    f"{name}, line {number}: {line.strip()} is also in train_cross_env.txt"
+                )
     return splits
 
 
-def _steps(root: Path, takes: Mapping[str, Iterable[_Scan]], problems: Problems) -> StepList:
-    """Give numbers to atomic actions by name: those that are listed, or else those that occur."""
+def _read_steps(root: Path, takes: Iterable[_Take], problems: Problems) -> StepList:
+    """Give actions numbers by name: the listed ones, or without a list those that occur."""
     name = "atomic_action_list.txt"
     path = _find(root, (f"indexing_files/{name}", name))
-    lines = None if path is None else report_failure(problems, partial(read_lines, path))
+    lines = None if path is None else problems.attempt(read_lines, path)
     if lines is None:
-        return number_by_name(
-            span.label for scans in takes.values() for scan in scans for span in scan.segments
-        )
-    labels = sorted({text.strip() for text in lines if not is_background(text)})
+        return number_by_name(span.label for take in takes for span in take.segments)
+    labels = sorted({line.strip() for line in lines if not is_background(line)})
     return StepList.of({label: number for number, label in enumerate(labels, 1)})
 
 
 def _task(
-    path: Path, furniture: str, scans: Iterable[_Scan], steps: StepList, request: Request
+    path: Path, furniture: str, takes: Iterable[_Take], steps: StepList, request: Request
 ) -> LabelledTask:
-    features = files_by_stem(request.root / "features" / furniture, READERS, request.problems)
-    scans = sorted(scans, key=lambda scan: scan.name)
-    for name in sorted(set(features) - {scan.name for scan in scans}):
-        request.problems.report(f"{furniture}/{features[name].name}: has no labels in {path.name}")
+    problems = request.problems
+    features = files_by_stem(request.root / "features" / furniture, READERS, problems)
+    takes = sorted(takes, key=lambda take: take.name)
+    for name in sorted(set(features) - {take.name for take in takes}):
+        problems.report(f"{furniture}/{features[name].name}: has no labels in {path.name}")
     recordings = []
-    for scan in scans:
-        if features and scan.name not in features:
-            request.problems.report(f"{place(path)}, {furniture}/{scan.name}: has no features")
+    for take in takes:
+        if features and take.name not in features:
+            problems.report(f"{take.source}: has no features")
             continue
-        one = _recording(path, furniture, scan, features.get(scan.name), steps, request)
-        recordings += [one] if one is not None else []
-    return LabelledTask(furniture, tuple(recordings), names_used(recordings, steps), "ikea")
+        recording = _recording(take, features.get(take.name), steps, request)
+        recordings += [recording] if recording is not None else []
+    return LabelledTask(furniture, tuple(recordings), used_step_names(recordings, steps), "ikea")
 
 
 def _recording(
-    path: Path,
-    furniture: str,
-    scan: _Scan,
-    features: Path | None,
-    steps: StepList,
-    request: Request,
+    take: _Take, features: Path | None, steps: StepList, request: Request
 ) -> LabelledRecording | None:
-    spans = _spans(scan, steps, request.problems)
+    problems = request.problems
+    spans = _usable_spans(take, steps, problems)
     if not spans:
-        request.problems.report(f"{scan.written}: a take without labels")
+        problems.report(f"{take.source}: a take without labels")
         return None
     fps = request.fps or FPS
-    seconds: float | None = (max(span.last for span in scan.segments) + 1) / fps
-    read_one = None
+    duration: float | None = (max(span.last for span in take.segments) + 1) / fps
+    read_cues = None
     if features is not None:
         rate = request.fps or (FPS if features.suffix.lower() == ".npy" else None)
-        length = report_failure(request.problems, partial(seconds_in, features, rate))
+        length = problems.attempt(feature_seconds, features, rate)
         if length is None:
             return None
-        seconds = length or None
-        read_one = partial(read_features, features, cues=tuple(request.cues), fps=rate)
-    annotation = annotate(
-        Path(scan.written.replace("/", ", ")),  # for messages; there is no such file
-        [Row(_edge(one.first, fps), _edge(one.last + 1, fps), one.label) for one in spans],
+        duration = length or None
+        read_cues = partial(read_features, features, cues=tuple(request.cues), fps=rate)
+    annotation = build_annotation(
+        Path(take.source.replace("/", ", ")),  # for messages; there is no such file
+        [_row(span, fps) for span in spans],
         steps,
-        request.problems,
-        recording=scan.name,
-        duration_seconds=seconds,
+        problems,
+        recording=take.name,
+        duration_seconds=duration,
     )
-    video = _find(
-        request.root,
-        (f"{top}{furniture}/{scan.name}/{VIDEO}" for top in ("", "videos/")),
-    )
-    return LabelledRecording(scan.name, annotation, video, read_one, scan.split)
+    folders = (f"{take.furniture}/{take.name}", f"videos/{take.furniture}/{take.name}")
+    video = _find(request.root, (f"{folder}/{VIDEO}" for folder in folders))
+    return LabelledRecording(take.name, annotation, video, read_cues, take.split)
 
 
-def _spans(scan: _Scan, steps: StepList, problems: Problems) -> list[FrameSpan]:
+def _row(span: FrameSpan, fps: float) -> Row:
+    return Row(_frame_start(span.first, fps), _frame_start(span.last + 1, fps), span.label)
+
+
+def _frame_start(frame: int, fps: float) -> float:
+    """Return half a frame before a frame's time, but not before 0: rounding moves no frame."""
+    return max(frame - 0.5, 0.0) / fps
+
+
+def _usable_spans(take: _Take, steps: StepList, problems: Problems) -> list[FrameSpan]:
     """Return the segments that can be right; report the others with their frames."""
 
-    def complain(what: str) -> None:
-        problems.report(f"{scan.written}, {what}")
+    def report(message: str) -> None:
+        problems.report(f"{take.source}, {message}")
 
     forward = []
-    for span in scan.segments:
+    for span in take.segments:
         if span.first < 0:
-            complain(f"segment {span.number}: {span} begin before frame 0, the first there is")
+            report(f"segment {span.number}: {span} begin before frame 0, the first one")
         elif span.last < span.first:
-            complain(f"segment {span.number}: {span} end before they begin")
+            report(f"segment {span.number}: {span} end before they begin")
         else:
             forward.append(span)
-    return one_at_a_time(forward, steps, complain, unit="segment")
+    return drop_overlaps(forward, steps, report, unit="segment")
 
 
 FORMAT = DatasetFormat(
@@ -282,13 +271,13 @@ FORMAT = DatasetFormat(
     """\
 annotations/action_annotations/gt_segments.json          or action_annotations/gt_segments.json,
                                                          or gt_segments.json
-indexing_files/atomic_action_list.txt                    may be missing
-indexing_files/train_cross_env.txt, test_cross_env.txt   may be missing
+indexing_files/atomic_action_list.txt                    optional
+indexing_files/train_cross_env.txt, test_cross_env.txt   optional
 features/FURNITURE/TAKE.npy                              one row per frame; .npz, .h5 and
                                                          .safetensors with `times`, or give --fps;
-                                                         without the folder: labels alone
-FURNITURE/TAKE/dev3/images/scan_video.avi                may be missing; also below videos/
+                                                         without this folder: only labels
+FURNITURE/TAKE/dev3/images/scan_video.avi                optional; or below videos/
 FURNITURE: Kallax_Shelf_Drawer, Lack_Coffee_Table, Lack_Side_Table, Lack_TV_Bench.
-25 frames per second, unless --fps says otherwise.""",
+25 frames per second, unless --fps is given.""",
     labels_rate=8.0,
 )

@@ -1,10 +1,9 @@
-"""JIGSAWS: surgeons at a robot; gestures by video frame, and what the robot's arms did."""
+"""JIGSAWS: surgeons at a robot; gestures by video frame, and the motion of the robot's arms."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,24 +18,28 @@ from stepreel.evaluation.datasets.base import (
     Request,
 )
 from stepreel.evaluation.datasets.reading import (
-    VIDEOS,
-    as_recording,
+    VIDEO_SUFFIXES,
+    build_recording,
     files_by_stem,
-    must_be_there,
-    names_used,
+    pick_cues,
     pick_tasks,
-    raise_dataset_error,
-    report_failure,
-    requested_cues,
+    require,
+    used_step_names,
 )
-from stepreel.evaluation.truth.annotation import Row, StepList, annotate, place
-from stepreel.evaluation.truth.frame_spans import FrameSpan, one_at_a_time
+from stepreel.evaluation.truth.annotation import Problems, Report, location
+from stepreel.evaluation.truth.frame_spans import FrameSpan, drop_overlaps
+from stepreel.evaluation.truth.jigsaws_text import (
+    JIGSAWS_FPS,
+    parse_jigsaws_lines,
+    row_of_gesture,
+)
 from stepreel.evaluation.truth.lines import read_lines
+from stepreel.evaluation.truth.rows import build_annotation
+from stepreel.evaluation.truth.step_list import StepList
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.types import readable
 
 TASKS = ("Knot_Tying", "Needle_Passing", "Suturing")
-FPS = 30.0
 GESTURES = {f"G{number}": number for number in range(1, 16)}
 COLUMNS = {
     "slave_left": slice(38, 57),
@@ -45,89 +48,74 @@ COLUMNS = {
     "master_right": slice(19, 38),
 }
 WIDTH = 76
-USUAL_CUES = ("slave_left", "slave_right")
-# A trial's two files have one name: messages say which of them is meant.
-TRUTH, KINEMATICS = "transcriptions", "kinematics/AllGestures"
+DEFAULT_CUES = ("slave_left", "slave_right")
+# A trial's two files have the same name, so messages name the folder, too.
+TRANSCRIPTIONS, KINEMATICS = "transcriptions", "kinematics/AllGestures"
 UNLABELLED = ("Needle_Passing_B005", "Suturing_H002")  # kinematics without gestures, as released
 EXTRA_FRAMES = 2  # by which gestures may last longer than kinematics
-FRAME = re.compile(r"\d{1,9}")  # a video of more frames would last a year
 
 
-def read_transcription(path: Path, fps: float | None) -> list[Row]:
-    """Read lines of first frame, last frame (from 1) and gesture; 30 frames a second unless told.
+@dataclass(frozen=True)
+class _Trial:
+    """One recording: the lines of its transcription, its kinematics and its video, if any."""
 
-    Every row begins and ends half a frame early, so that rounding moves no frame out of its step.
-    """
-    spans = _spans(read_lines(path), lambda what: raise_dataset_error(f"{place(path)}, {what}"))
-    return [_row(span, fps or FPS) for span in spans]
-
-
-def _row(span: FrameSpan, fps: float) -> Row:
-    return Row(max(span.first - 1.5, 0.0) / fps, (span.last - 0.5) / fps, span.label, span.number)
-
-
-def _spans(lines: Sequence[str], complain: Callable[[str], None]) -> list[FrameSpan]:
-    spans = []
-    for line, text in enumerate(lines, 1):
-        parts = text.split()
-        if not parts:
-            continue
-        if len(parts) != 3 or not (FRAME.fullmatch(parts[0]) and FRAME.fullmatch(parts[1])):
-            shown = repr(text.strip()[:80])
-            complain(f"line {line}: {shown}; expected first frame, last frame, gesture")
-            continue
-        span = FrameSpan(int(parts[0]), int(parts[1]), parts[2], line)
-        if span.first < 1 or span.last < span.first:
-            complain(f"line {line}: {span}; expected the first, from 1, and then the last")
-            continue
-        spans.append(span)
-    return spans
+    path: Path
+    lines: Sequence[str]
+    kinematics: Path | None
+    video: Path | None
 
 
 def read(request: Request) -> list[LabelledTask]:
     """Read the trials of all tasks, or of one."""
-    root = must_be_there(request.root, "the dataset's folder")
-    lone = (root / TRUTH).is_dir()
-    folders = {root.resolve().name: root} if lone else {name: root / name for name in TASKS}
-    there = {name: folder for name, folder in folders.items() if folder.is_dir()}
-    if not there:
-        raise DatasetMissingError(f"{root}: holds none of the folders {', '.join(TASKS)}")
-    cues = requested_cues(request, tuple(COLUMNS), USUAL_CUES)
+    root = require(request.root, "the dataset's folder")
+    is_task = (root / TRANSCRIPTIONS).is_dir()
+    folders = {root.resolve().name: root} if is_task else {name: root / name for name in TASKS}
+    existing = {name: folder for name, folder in folders.items() if folder.is_dir()}
+    if not existing:
+        raise DatasetMissingError(f"{root}: contains none of the folders {', '.join(TASKS)}")
+    cues = pick_cues(request, tuple(COLUMNS), DEFAULT_CUES)
     tasks = [
-        _task(name, there[name], cues, request)
-        for name in pick_tasks(request, there, group="jigsaws")
+        _task(name, existing[name], cues, request.fps or JIGSAWS_FPS, request.problems)
+        for name in pick_tasks(request, existing, group="jigsaws")
     ]
     return [task for task in tasks if task.recordings]
 
 
-def _task(name: str, folder: Path, cues: Sequence[str], request: Request) -> LabelledTask:
-    truth = must_be_there(folder / TRUTH, "the folder of gestures")
-    transcriptions = files_by_stem(truth, (".txt",), request.problems)
-    kinematics = files_by_stem(folder / KINEMATICS, (".txt",), request.problems)
-    videos = files_by_stem(folder / "video", VIDEOS, request.problems)
+def _task(
+    name: str, folder: Path, cues: Sequence[str], fps: float, problems: Problems
+) -> LabelledTask:
     steps = StepList.of(GESTURES)
     recordings = []
-    for trial in sorted({*transcriptions, *kinematics}):
-        path, table = transcriptions.get(trial), kinematics.get(trial)
-        lines = (
-            [] if path is None else report_failure(request.problems, partial(_lines, path, TRUTH))
-        )
+    for trial in _read_trials(folder, problems):
+        recording = _recording(trial, steps, cues, fps, problems)
+        recordings += [recording] if recording is not None else []
+    return LabelledTask(name, tuple(recordings), used_step_names(recordings, steps), "jigsaws")
+
+
+def _read_trials(folder: Path, problems: Problems) -> list[_Trial]:
+    """Read the transcriptions of a task; report trials that lack a file."""
+    gestures = require(folder / TRANSCRIPTIONS, "the folder of gestures")
+    transcriptions = files_by_stem(gestures, (".txt",), problems)
+    kinematics = files_by_stem(folder / KINEMATICS, (".txt",), problems)
+    videos = files_by_stem(folder / "video", VIDEO_SUFFIXES, problems)
+    trials = []
+    for name in sorted({*transcriptions, *kinematics}):
+        path, table = transcriptions.get(name), kinematics.get(name)
+        lines = [] if path is None else problems.attempt(_read_lines, path, TRANSCRIPTIONS)
         if lines is None:
             continue
-        if trial in UNLABELLED and not any(map(str.strip, lines)):
-            request.problems.notes.append(f"{trial}: left out: not labelled in the release")
+        if name in UNLABELLED and not any(map(str.strip, lines)):
+            problems.notes.append(f"{name}: left out: not labelled in the release")
         elif path is None:
-            request.problems.report(f"{trial}.txt: has kinematics, but no transcription")
+            problems.report(f"{name}.txt: has kinematics, but no transcription")
         elif kinematics and table is None:
-            request.problems.report(f"{place(path)}: has a transcription, but no kinematics")
+            problems.report(f"{location(path)}: has a transcription, but no kinematics")
         else:
-            video = videos.get(f"{trial}_capture1")
-            one = _recording(path, lines, table, video, steps, cues, request)
-            recordings += [one] if one is not None else []
-    return LabelledTask(name, tuple(recordings), names_used(recordings, steps), "jigsaws")
+            trials.append(_Trial(path, lines, table, videos.get(f"{name}_capture1")))
+    return trials
 
 
-def _lines(path: Path, folder: str) -> list[str]:
+def _read_lines(path: Path, folder: str) -> list[str]:
     try:
         return read_lines(path)
     except DatasetError as problem:
@@ -135,82 +123,78 @@ def _lines(path: Path, folder: str) -> list[str]:
 
 
 def _recording(
-    path: Path,
-    lines: Sequence[str],
-    table: Path | None,
-    video: Path | None,
-    steps: StepList,
-    cues: Sequence[str],
-    request: Request,
+    trial: _Trial, steps: StepList, cues: Sequence[str], fps: float, problems: Problems
 ) -> LabelledRecording | None:
-    fps = request.fps or FPS
-    frames = None if table is None else report_failure(request.problems, partial(_count, table))
-    if table is not None and frames is None:
+    path, table = trial.path, trial.kinematics
+    n_frames = None if table is None else problems.attempt(_count_frames, table)
+    if table is not None and n_frames is None:
         return None
 
-    def complain(what: str) -> None:
-        request.problems.report(f"{place(path)}, {what}")
+    def report(message: str) -> None:
+        problems.report(f"{location(path)}, {message}")
 
-    spans = _inside(_spans(lines, complain), frames, complain)
-    rows = [_row(span, fps) for span in one_at_a_time(spans, steps, complain, unit="line")]
-    duration = None if frames is None else frames / fps
-    annotation = annotate(path, rows, steps, request.problems, duration_seconds=duration)
+    spans = _cut_at_end(parse_jigsaws_lines(trial.lines, report), n_frames, report)
+    spans = drop_overlaps(spans, steps, report, unit="line")
+    rows = [row_of_gesture(span, fps) for span in spans]
+    duration = None if n_frames is None else n_frames / fps
+    annotation = build_annotation(path, rows, steps, problems, duration_seconds=duration)
     if not annotation.steps:
-        request.problems.report(
-            f"{TRUTH}/{place(path)}: a recording without labels; expected lines of first frame, "
-            "last frame, gesture"
+        problems.report(
+            f"{TRANSCRIPTIONS}/{location(path)}: a recording without labels; expected lines of "
+            "first frame, last frame, gesture"
         )
         return None
-    features = None if table is None else partial(read_kinematics, table, cues, fps)
-    return LabelledRecording(annotation.recording, annotation, video, features)
+    features = None if table is None else partial(_read_kinematics, table, cues, fps)
+    return LabelledRecording(annotation.recording, annotation, trial.video, features)
 
 
-def _inside(
-    spans: Sequence[FrameSpan], frames: int | None, complain: Callable[[str], None]
+def _cut_at_end(
+    spans: Sequence[FrameSpan], n_frames: int | None, report: Report
 ) -> list[FrameSpan]:
-    """Let spans end with the kinematics; complain of those that last longer than those may."""
-    if frames is None:
+    """End spans with the kinematics; report those that last too much longer."""
+    if n_frames is None:
         return list(spans)
     inside = []
     for span in spans:
-        if span.last > frames + EXTRA_FRAMES:
-            complain(
-                f"line {span.number}: {span} lie past the end of the kinematics ({frames} frames); "
-                "is one of the two of another recording, or at another frame rate?"
+        if span.last > n_frames + EXTRA_FRAMES:
+            report(
+                f"line {span.number}: {span} lie past the end of the kinematics ({n_frames} "
+                "frames); does one of the two belong to another recording or frame rate?"
             )
-        elif span.first <= frames:
-            inside.append(replace(span, last=min(span.last, frames)))
+        elif span.first <= n_frames:
+            inside.append(replace(span, last=min(span.last, n_frames)))
     return inside
 
 
-def _count(path: Path) -> int:
-    """Return how many frames there are kinematics of; the first of them must be right."""
-    lines = [line for line in _lines(path, KINEMATICS) if line.strip()]
-    _numbers(path, lines[:1])
+def _count_frames(path: Path) -> int:
+    """Return the number of frames in a table of kinematics; only the first line is parsed."""
+    lines = [line for line in _read_lines(path, KINEMATICS) if line.strip()]
+    _parse_table(path, lines[:1])
     return len(lines)
 
 
-def _numbers(path: Path, lines: Sequence[str]) -> NDArray[np.float64]:
-    what = f"{KINEMATICS}/{place(path)}"
+def _parse_table(path: Path, lines: Sequence[str]) -> NDArray[np.float64]:
+    where = f"{KINEMATICS}/{location(path)}"
     if not lines:
-        raise RecordingError(f"{what}: holds no numbers; expected {WIDTH} per frame")
+        raise RecordingError(f"{where}: contains no numbers; expected {WIDTH} per frame")
     try:
         table = np.loadtxt(lines, np.float64, comments=None, ndmin=2)
     except ValueError as problem:
+        reason = str(problem).partition(";")[0]
         raise RecordingError(
-            f"{what}: is no table of numbers separated by blanks ({str(problem).partition(';')[0]})"
+            f"{where}: is not a table of numbers separated by blanks ({reason})"
         ) from problem
     if table.shape[1] != WIDTH:
-        raise RecordingError(f"{what}: has {table.shape[1]} columns; expected {WIDTH}")
+        raise RecordingError(f"{where}: has {table.shape[1]} columns; expected {WIDTH}")
     return table
 
 
-def read_kinematics(path: Path, cues: Sequence[str], fps: float) -> FeatureRecording:
-    """Read the 76 columns of a trial: 19 per arm, of which each is a cue."""
-    lines = [line for line in _lines(path, KINEMATICS) if line.strip()]
-    table = _numbers(path, lines)
+def _read_kinematics(path: Path, cues: Sequence[str], fps: float) -> FeatureRecording:
+    """Read the 76 columns of a trial: 19 for each of four arms, which are the cues."""
+    lines = [line for line in _read_lines(path, KINEMATICS) if line.strip()]
+    table = _parse_table(path, lines)
     arrays = {cue: table[:, COLUMNS[cue]] for cue in cues}
-    return as_recording(path, readable(path.stem), arrays, fps)
+    return build_recording(path, readable(path.stem), arrays, fps)
 
 
 FORMAT = DatasetFormat(
@@ -220,9 +204,9 @@ FORMAT = DatasetFormat(
     """\
 Suturing/transcriptions/Suturing_B001.txt           lines "80 213 G1": frames from 1, gesture
 Suturing/kinematics/AllGestures/Suturing_B001.txt   76 numbers per frame
-Suturing/video/Suturing_B001_capture1.avi           may be missing
-Knot_Tying/…, Needle_Passing/…                      alike; the folder of one task will do
-Cues: slave_left, slave_right (used unless others are asked for), master_left, master_right.
-30 frames per second, unless --fps says otherwise.""",
-    labels_rate=FPS,
+Suturing/video/Suturing_B001_capture1.avi           optional
+Knot_Tying/…, Needle_Passing/…                      the same; one task's folder is enough
+Cues: slave_left, slave_right (the default), master_left, master_right.
+30 frames per second, unless --fps is given.""",
+    labels_rate=JIGSAWS_FPS,
 )

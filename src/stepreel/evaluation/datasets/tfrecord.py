@@ -1,7 +1,7 @@
-"""Read TFRecord files of SequenceExamples without TensorFlow, and no more of them than is wanted.
+"""Read chosen features of TFRecord files of SequenceExamples, without TensorFlow.
 
 A file is a series of records: the length of the data (8 bytes), a checksum of these 8 bytes, the
-data, and a checksum of the data. The data are a Protocol Buffers message.
+data, and a checksum of the data. The data is a Protocol Buffers message.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepreel.errors import DatasetError
-from stepreel.evaluation.truth.annotation import place
+from stepreel.evaluation.truth.annotation import location
 
-CHECKED_BYTES = 1_000_000  # data longer than this are not summed up, which would take too long
+CHECKED_BYTES = 1_000_000  # checksums of longer data are not checked, which would be too slow
 HEADER, FOOTER = 12, 4
 VARINT, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5  # wire types
 
@@ -23,7 +23,7 @@ Values = list[bytes | int]
 
 @dataclass(frozen=True)
 class Record:
-    """The data of one record, and at which byte of the file the record begins."""
+    """The data of one record, and the byte of the file at which the record begins."""
 
     offset: int
     data: bytes
@@ -31,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True)
 class SequenceExample:
-    """What a record tells of a recording as a whole, and of its moments, by name."""
+    """Features of a recording as a whole (`context`) and of its moments (`lists`), by name."""
 
     context: dict[str, Values]
     lists: dict[str, list[Values]]
@@ -49,17 +49,17 @@ def read_records(path: Path) -> Iterator[Record]:
                     raise _damaged(path, offset, "ends within a record's header")
                 length, check = struct.unpack("<QI", header)
                 if masked_crc32c(header[:8]) != check:
-                    raise _damaged(path, offset, "is no TFRecord (checksum of a length)")
+                    raise _damaged(path, offset, "is not a TFRecord (wrong checksum of a length)")
                 if offset + HEADER + length + FOOTER > size:
                     raise _damaged(path, offset, f"ends within a record of {length} bytes")
                 data = file.read(length)
                 (check,) = struct.unpack("<I", file.read(FOOTER))
                 if length < CHECKED_BYTES and masked_crc32c(data) != check:
-                    raise _damaged(path, offset, "a record's checksum does not fit its data")
+                    raise _damaged(path, offset, "the checksum of a record is wrong")
                 yield Record(offset, data)
                 offset += HEADER + length + FOOTER
     except (OSError, struct.error) as problem:
-        raise DatasetError(f"{place(path)}: cannot be read ({problem})") from problem
+        raise DatasetError(f"{location(path)}: cannot be read ({problem})") from problem
 
 
 def read_examples(path: Path, wanted: Collection[str]) -> Iterator[tuple[int, SequenceExample]]:
@@ -68,15 +68,17 @@ def read_examples(path: Path, wanted: Collection[str]) -> Iterator[tuple[int, Se
         try:
             yield record.offset, parse_example(record.data, wanted)
         except ValueError as problem:
-            raise _damaged(path, record.offset, f"is no SequenceExample ({problem})") from problem
+            raise _damaged(
+                path, record.offset, f"is not a SequenceExample ({problem})"
+            ) from problem
 
 
 def _damaged(path: Path, offset: int, why: str) -> DatasetError:
-    return DatasetError(f"{place(path)}, byte {offset}: {why}; download it again")
+    return DatasetError(f"{location(path)}, byte {offset}: {why}; download it again")
 
 
 def parse_example(data: bytes, wanted: Collection[str]) -> SequenceExample:
-    """Parse a SequenceExample; ValueError if it is none."""
+    """Parse the `wanted` features of a SequenceExample; ValueError if it is something else."""
     context: dict[str, Values] = {}
     lists: dict[str, list[Values]] = {}
     for field, part in _messages(memoryview(data)):
@@ -84,7 +86,7 @@ def parse_example(data: bytes, wanted: Collection[str]) -> SequenceExample:
             if name in wanted and field == 1:
                 context[name] = _values(value)
             elif name in wanted and field == 2:
-                lists[name] = [_values(one) for number, one in _messages(value) if number == 1]
+                lists[name] = [_values(item) for number, item in _messages(value) if number == 1]
     return SequenceExample(context, lists)
 
 
@@ -97,7 +99,7 @@ def _entries(features: memoryview) -> Iterator[tuple[str, memoryview]]:
 
 
 def _values(feature: memoryview) -> Values:
-    """Return the bytes or integers of a Feature; its floats are left out."""
+    """Return the bytes or integers of a Feature; floats are ignored."""
     values: Values = []
     for kind, content in _messages(feature):
         for field, value in _fields(content) if kind in (1, 3) else ():
@@ -106,9 +108,9 @@ def _values(feature: memoryview) -> Values:
             if kind == 1 and isinstance(value, memoryview):
                 values.append(bytes(value))
             elif kind == 3 and isinstance(value, memoryview):  # packed
-                at = 0
-                while at < len(value):
-                    number, at = _varint(value, at)
+                position = 0
+                while position < len(value):
+                    number, position = _varint(value, position)
                     values.append(_signed(number))
             elif kind == 3 and isinstance(value, int):
                 values.append(_signed(value))
@@ -116,46 +118,46 @@ def _values(feature: memoryview) -> Values:
 
 
 def _messages(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield the fields that are themselves messages or bytes."""
+    """Yield the fields that are messages or bytes."""
     for field, value in _fields(data):
         if isinstance(value, memoryview):
             yield field, value
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview | int]]:
-    """Yield number and value of all fields of a message."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
+    """Yield number and value of each field of a message."""
+    position = 0
+    while position < len(data):
+        key, position = _varint(data, position)
         kind = key & 7
         if kind == VARINT:
-            number, at = _varint(data, at)
+            number, position = _varint(data, position)
             yield key >> 3, number
             continue
         if kind not in (EIGHT_BYTES, LENGTH, FOUR_BYTES):
             raise ValueError(f"wire type {kind}")
         if kind == LENGTH:
-            length, at = _varint(data, at)
+            length, position = _varint(data, position)
         else:
             length = 8 if kind == EIGHT_BYTES else 4
-        if at + length > len(data):
+        if position + length > len(data):
             raise ValueError("a field is longer than its message")
-        yield key >> 3, data[at : at + length]
-        at += length
+        yield key >> 3, data[position : position + length]
+        position += length
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """Return a number of seven bits per byte, and where the next thing begins."""
+def _varint(data: memoryview, position: int) -> tuple[int, int]:
+    """Return a number stored in seven bits per byte, and the position after it."""
     number = 0
     for shift in range(0, 70, 7):
-        if at >= len(data):
+        if position >= len(data):
             break
-        byte = data[at]
-        at += 1
+        byte = data[position]
+        position += 1
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return number & (2**64 - 1), at
-    raise ValueError("a number does not end")
+            return number & (2**64 - 1), position
+    raise ValueError("a number has no end")
 
 
 def _signed(number: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from stepreel.config import Settings
 from stepreel.evaluation.methods.baselines import BASELINES, concatenated_split
-from stepreel.evaluation.metrics.localization import NO_STEP
+from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.features.standardise import standardised
 from stepreel.learn import METHOD_VERSION
 from stepreel.learn.embeddings import learn_embeddings

@@ -16,11 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from stepreel.evaluation.truth.annotation import BACKGROUND, labels_of_spans
-from stepreel.storyboard.schema import Storyboard
-from stepreel.types import Labels, Seconds
-
-NO_STEP = -1
+from stepreel.evaluation.truth.annotation import BACKGROUND, NO_STEP
+from stepreel.types import Labels
 
 Values = NDArray[np.float64]
 
@@ -239,9 +236,3 @@ def score_strict(truth: Labels, prediction: Labels, n_clusters: int) -> Localiza
 def score_egoprocel(truth: Labels, prediction: Labels, n_clusters: int) -> LocalizationScores:
     """Score one recording, or several end to end, under `egoprocel`."""
     return score_localization([truth], [prediction], n_clusters, protocol="egoprocel")
-
-
-def labels_of_storyboard(board: Storyboard, times: Seconds) -> Labels:
-    """Return the cluster a storyboard shows at each time, -1 where it shows no step."""
-    spans = [(s.start, s.end, s.cluster) for s in board.timeline if s.kind == "step"]
-    return labels_of_spans(((a, b, c) for a, b, c in spans if c is not None), times, NO_STEP)

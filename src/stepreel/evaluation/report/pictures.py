@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepreel.evaluation.compare import Outcome
-from stepreel.evaluation.metrics.localization import NO_STEP, Matching, match
+from stepreel.evaluation.metrics.localization import Matching, match
 from stepreel.evaluation.results import name_of_step
-from stepreel.evaluation.truth.annotation import BACKGROUND
+from stepreel.evaluation.truth.annotation import BACKGROUND, NO_STEP
 from stepreel.types import Labels, Seconds
 
 UNMATCHED = -2

@@ -1,1 +1,1 @@
-"""Annotations: the label formats that can be read, and labels at given moments."""
+"""Annotations: label file formats (one file each), and labels at given moments."""

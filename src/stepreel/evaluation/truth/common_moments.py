@@ -1,7 +1,7 @@
-"""At which moments a truth and a prediction are compared, if both are of the same recording.
+"""The moments at which the truth and a prediction of one recording are compared.
 
-Either may be a label per moment or spans; both are on the recording's own clock. Labels of moments
-are never stretched: what does not cover the same moments is an error, not a lower score.
+Either may be one label per moment or spans; both use the recording's own time. Labels of moments
+are never stretched: if the two do not cover the same moments, that is an error and no lower score.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepreel.errors import DatasetError
-from stepreel.evaluation.truth.annotation import PAST_THE_END_SECONDS, ROUNDING
-from stepreel.types import Labels, Seconds
+from stepreel.evaluation.truth.annotation import END_TOLERANCE_SECONDS, ROUNDING
+from stepreel.types import Labels, Seconds, moment_seconds
 
-MOST_MOMENTS = 20_000_000  # of one recording: weeks, at any rate in use
+MOST_MOMENTS = 20_000_000  # of one recording: weeks, at any common rate
 USUAL_RATE = 10.0  # moments per second at which spans are compared with spans
-SAME_RATE = 2e-4  # by which the mean steps of two equal clocks may differ
-A_GAP = 1.5  # a step this many times the usual one leaves something out
+RATE_TOLERANCE = 2e-4  # relative difference between the mean steps of two equal rates
+GAP = 1.5  # a step this many times the usual one leaves moments out
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class MomentLabels:
 
     @property
     def begin(self) -> float:
-        """When the first moment is."""
+        """When the first moment begins."""
         return float(self.times[0])
 
     @property
@@ -51,10 +51,10 @@ class MomentLabels:
 
 @dataclass(frozen=True)
 class SpanLabels:
-    """Stretches with a label, which can be asked for at any time.
+    """Spans with a label, which can be looked up at any time.
 
-    begin, end  of the first and the last stretch
-    duration    how long the recording lasts, where that is known
+    begin, end  of the first and the last span
+    duration    length of the recording, if known
     """
 
     at: Callable[[Seconds], Labels]
@@ -66,23 +66,25 @@ class SpanLabels:
 TimedLabels = MomentLabels | SpanLabels
 
 
-def moments_in_common(truth: TimedLabels, found: TimedLabels, rate: float | None = None) -> Seconds:
-    """Return the moments to compare at, or raise DatasetError: these are not of one recording.
+def moments_in_common(
+    truth: TimedLabels, prediction: TimedLabels, rate: float | None = None
+) -> Seconds:
+    """Return the moments to compare at; DatasetError if the two are not of one recording.
 
-    rate  moments per second for predictions that are spans; None: the truth's own moments, if it
-          has some
+    rate  moments per second for predictions that are spans; None: the moments of the truth, if it
+          has labels per moment
     """
-    if isinstance(found, MomentLabels):
+    if isinstance(prediction, MomentLabels):
         if isinstance(truth, MomentLabels):
-            _must_agree(truth, found)
+            _check_same_moments(truth, prediction)
         else:
-            _must_lie_within(truth, found, "truth", "prediction")
-            _must_be_whole(found)
-        return found.times
+            _check_within(truth, prediction, "truth", "prediction")
+            _check_no_gap(prediction)
+        return prediction.times
     if isinstance(truth, MomentLabels):
-        _must_lie_within(found, truth, "prediction", "truth")
+        _check_within(prediction, truth, "prediction", "truth")
         return truth.times if rate is None else _grid(truth.begin, truth.end, rate)
-    ends = (found.duration, truth.duration, max(found.end, truth.end))
+    ends = (prediction.duration, truth.duration, max(prediction.end, truth.end))
     return _grid(0.0, next(end for end in ends if end is not None), rate or USUAL_RATE)
 
 
@@ -91,51 +93,50 @@ def _grid(begin: float, end: float, rate: float) -> Seconds:
     n = np.ceil((end - begin) * rate - ROUNDING)
     if n > MOST_MOMENTS:
         raise DatasetError(
-            f"is said to last {end - begin:g} s, which cannot be; at most "
-            f"{MOST_MOMENTS / rate:g} s are scored"
+            f"its stated length of {end - begin:g} s cannot be right; at most "
+            f"{MOST_MOMENTS / rate:g} s can be scored"
         )
     return begin + np.arange(max(1, int(n))) / rate
 
 
-def _must_agree(truth: MomentLabels, found: MomentLabels) -> None:
-    """Hold two clocks to the same moments, or, at different rates, to the same extent."""
-    n_true, n_found = len(truth.times), len(found.times)
+def _check_same_moments(truth: MomentLabels, prediction: MomentLabels) -> None:
+    """Check for the same moments, or, at different rates, for the same begin and end."""
+    n_true, n_predicted = len(truth.times), len(prediction.times)
     if (
-        n_true == n_found
-        and np.abs(truth.times - found.times).max() < min(truth.step, found.step) / 2
+        n_true == n_predicted
+        and np.abs(truth.times - prediction.times).max() < min(truth.step, prediction.step) / 2
     ):
         return
-    coarser = max(truth.step, found.step)
-    same_rate = abs(truth.step / found.step - 1) < SAME_RATE
-    apart = max(abs(truth.begin - found.begin), abs(truth.end - found.end))
-    if same_rate or apart > coarser * (1 + SAME_RATE):
+    coarser = max(truth.step, prediction.step)
+    same_rate = abs(truth.step / prediction.step - 1) < RATE_TOLERANCE
+    apart = max(abs(truth.begin - prediction.begin), abs(truth.end - prediction.end))
+    if same_rate or apart > coarser * (1 + RATE_TOLERANCE):
         raise DatasetError(
-            f"its prediction has {n_found} moments, {found.begin:.2f} to {found.end:.2f} s, its "
-            f"truth {n_true}, {truth.begin:.2f} to {truth.end:.2f} s; both must cover the same "
-            "moments"
+            f"its prediction has {n_predicted} moments, {prediction.begin:.2f} to "
+            f"{prediction.end:.2f} s, its truth {n_true}, {truth.begin:.2f} to {truth.end:.2f} s; "
+            "both must cover the same moments"
         )
-    _must_be_whole(found)
+    _check_no_gap(prediction)
 
 
-def _must_be_whole(found: MomentLabels) -> None:
-    steps = np.diff(found.times)
-    if len(steps) and steps.max() > A_GAP * np.median(steps):
-        at = int(steps.argmax())
+def _check_no_gap(prediction: MomentLabels) -> None:
+    times = prediction.times
+    steps = np.diff(times)
+    if len(steps) and steps.max() > GAP * moment_seconds(times):
+        gap = int(steps.argmax())
         raise DatasetError(
-            f"its prediction has no label between {found.times[at]:g} and "
-            f"{found.times[at + 1]:g} s; expected one for every moment"
+            f"its prediction has no label between {times[gap]:g} and {times[gap + 1]:g} s; "
+            "expected one for every moment"
         )
 
 
-def _must_lie_within(
-    spans: SpanLabels, moments: MomentLabels, whose: str, whose_moments: str
-) -> None:
-    """Hold spans to the extent of moments; a recording's length to about a second."""
-    slack = A_GAP * moments.step
+def _check_within(spans: SpanLabels, moments: MomentLabels, whose: str, whose_moments: str) -> None:
+    """Check that spans lie within moments, and a recording's stated length to about a second."""
+    slack = GAP * moments.step
     too_early, too_late = spans.begin < moments.begin - slack, spans.end > moments.end + slack
     if spans.duration is not None:
         too_early = False
-        too_late = abs(spans.duration - moments.end) > max(slack, PAST_THE_END_SECONDS)
+        too_late = abs(spans.duration - moments.end) > max(slack, END_TOLERANCE_SECONDS)
     if too_early or too_late:
         raise DatasetError(
             f"its {whose} covers {spans.begin:.2f} to {spans.end:.2f} s, its {whose_moments} "

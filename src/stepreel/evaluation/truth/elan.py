@@ -1,4 +1,4 @@
-"""ELAN's .eaf files: annotations in tiers, whose times are slots in milliseconds."""
+"""ELAN's .eaf files: annotations in tiers, which refer to time slots in milliseconds."""
 
 from __future__ import annotations
 
@@ -11,75 +11,77 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from stepreel.errors import DatasetError
-from stepreel.evaluation.truth.annotation import Row, place
-from stepreel.evaluation.truth.lines import read_lines
+from stepreel.evaluation.truth.annotation import location
+from stepreel.evaluation.truth.lines import SourceFile
+from stepreel.evaluation.truth.rows import Row
 from stepreel.types import readable
 
-TIER_NAMES = ("key steps", "steps")  # the first of these that is there
+TIER_NAMES = ("key steps", "steps")  # the first one that exists is read
 
 
-def read_eaf(path: Path, fps: float | None = None) -> list[Row]:
+def read_eaf(file: SourceFile, fps: float | None = None) -> list[Row]:
     """Read the steps of one tier.
 
-    The tier is the one called "key steps", else "steps" (in any case, "_" or "-" for blanks), else
-    that with the most annotations, else the first of those. Only annotations with times of their
-    own (ALIGNABLE_ANNOTATION) count: those that refer to others say more about these, not when.
-    A slot without a time lies evenly between its neighbours that have one. Where ELAN was told to
-    skip the beginning of the video (TIME_ORIGIN), times still count from the video's own.
+    The tier is the one called "key steps", else "steps" (in any case, with "_" or "-" for blanks),
+    else the first of those with the most annotations. Only annotations with their own times
+    (ALIGNABLE_ANNOTATION) are read, not those that refer to other annotations. A slot without a
+    time is placed evenly between its neighbours. If ELAN skips the beginning of the video
+    (TIME_ORIGIN), that is added: times count from the beginning of the video file.
     """
-    document = _parse(path)
+    path = file.path
+    document = _parse(file)
     unit = _attribute(document.find("HEADER"), "TIME_UNITS", "milliseconds")
     if unit != "milliseconds":
-        raise DatasetError(f"{place(path)}: times are in {unit}; expected milliseconds")
+        raise DatasetError(f"{location(path)}: times are in {unit}; expected milliseconds")
     skipped = _skipped_seconds(path, document)
     slots = {name: seconds + skipped for name, seconds in _slots(path, document).items()}
     tier = _tier(path, document)
-    return [_row(path, one, slots) for one in tier.iter("ALIGNABLE_ANNOTATION")]
+    return [_row(path, element, slots) for element in tier.iter("ALIGNABLE_ANNOTATION")]
 
 
-def _parse(path: Path) -> Element:
-    text = "\n".join(read_lines(path))
+def _parse(file: SourceFile) -> Element:
+    path, text = file.path, "\n".join(file.lines)
     if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise DatasetError(
-            f"{place(path)}: declares a DOCTYPE or ENTITY, which can make a reader read other "
-            "files or fill the memory; ELAN writes none, save it again with ELAN"
+            f"{location(path)}: declares a DOCTYPE or ENTITY, which can make a parser read other "
+            "files or fill the memory; ELAN never writes these, save the file again with ELAN"
         )
     try:
         document = ElementTree.fromstring(text)
     except ElementTree.ParseError as problem:
         line, _ = problem.position
-        raise DatasetError(f"{place(path, line)}: is no XML ({problem})") from problem
+        raise DatasetError(f"{location(path, line)}: is not XML ({problem})") from problem
     if document.tag != "ANNOTATION_DOCUMENT":
         raise DatasetError(
-            f"{place(path)}: begins with <{document.tag}>; expected ELAN's <ANNOTATION_DOCUMENT>"
+            f"{location(path)}: begins with <{document.tag}>; expected ELAN's <ANNOTATION_DOCUMENT>"
         )
     return document
 
 
 def _skipped_seconds(path: Path, document: Element) -> float:
-    """Return when, in the video, ELAN's time 0 is.
+    """Return when ELAN's time 0 is in the video file.
 
     A media file has an offset (TIME_ORIGIN) if its beginning was cut off to match another one;
-    time in the file is ELAN's time plus that. Of several files, the one that is named like the
-    .eaf counts, and videos before sound.
+    time in the file is ELAN's time plus the offset. If there are several media files, the one
+    named like the .eaf file is used, and videos rather than sound.
     """
     media = document.findall("HEADER/MEDIA_DESCRIPTOR")
-    media = [one for one in media if path.stem in _stems(one)] or media
-    media = [one for one in media if _attribute(one, "MIME_TYPE").startswith("video")] or media
-    origins = {_attribute(one, "TIME_ORIGIN", "0").strip() for one in media}
+    media = [medium for medium in media if path.stem in _stems(medium)] or media
+    videos = [one for one in media if _attribute(one, "MIME_TYPE").startswith("video")]
+    origins = {_attribute(medium, "TIME_ORIGIN", "0").strip() for medium in videos or media}
     try:
         (skipped,) = {int(origin) / 1000 for origin in origins} or {0.0}
     except (ValueError, OverflowError):
         raise DatasetError(
-            f"{place(path)}: TIME_ORIGIN of its media is {', '.join(sorted(origins))[:80]}; "
-            "expected milliseconds, and the same of all, or one media file called "
+            f"{location(path)}: TIME_ORIGIN of its media is {', '.join(sorted(origins))[:80]}; "
+            "expected milliseconds, the same for all, or one media file called "
             f"{readable(path.stem)}"
         ) from None
     return skipped
 
 
 def _stems(media: Element) -> list[str]:
-    """Return the names that the addresses of a media file end in, without ending."""
+    """Return the file names in the addresses of a media file, without suffix."""
     addresses = (_attribute(media, name) for name in ("MEDIA_URL", "RELATIVE_MEDIA_URL"))
     return [PurePosixPath(unquote(address)).stem for address in addresses]
 
@@ -96,7 +98,7 @@ def _slots(path: Path, document: Element) -> dict[str, float]:
                 known[number] = int(value) / 1000
         except (ValueError, OverflowError):
             raise DatasetError(
-                f"{place(path)}: time slot {names[-1]} is {str(value)[:40]!r}; "
+                f"{location(path)}: time slot {names[-1]} is {str(value)[:40]!r}; "
                 "expected milliseconds"
             ) from None
     if not known:
@@ -110,10 +112,10 @@ def _tier(path: Path, document: Element) -> Element:
         tier for tier in document.iter("TIER") if tier.find(".//ALIGNABLE_ANNOTATION") is not None
     ]
     if not tiers:
-        depend = document.find(".//REF_ANNOTATION") is not None
+        refer = document.find(".//REF_ANNOTATION") is not None
         raise DatasetError(
-            f"{place(path)}: holds no annotation with times of its own"
-            + ("; those in it refer to others that are missing" if depend else "")
+            f"{location(path)}: contains no annotation with its own times"
+            + ("; all refer to other annotations, which are missing" if refer else "")
         )
     for wanted in TIER_NAMES:
         for tier in tiers:
@@ -123,17 +125,18 @@ def _tier(path: Path, document: Element) -> Element:
     return max(tiers, key=lambda tier: len(tier.findall(".//ALIGNABLE_ANNOTATION")))
 
 
-def _row(path: Path, one: Element, slots: dict[str, float]) -> Row:
+def _row(path: Path, element: Element, slots: dict[str, float]) -> Row:
     try:
-        start, end = slots[one.attrib["TIME_SLOT_REF1"]], slots[one.attrib["TIME_SLOT_REF2"]]
+        start = slots[element.attrib["TIME_SLOT_REF1"]]
+        end = slots[element.attrib["TIME_SLOT_REF2"]]
     except KeyError as problem:
-        name = _attribute(one, "ANNOTATION_ID", "without a name")
+        name = _attribute(element, "ANNOTATION_ID", "without a name")
         raise DatasetError(
-            f"{place(path)}: annotation {name}: time slot {problem} is missing, or has no time and "
-            "none after or before it; give it one in ELAN"
+            f"{location(path)}: annotation {name}: time slot {problem} is missing, or has no "
+            "time and no slot with a time before or after it; set its time in ELAN"
         ) from None
-    return Row(start, end, " ".join((one.findtext("ANNOTATION_VALUE") or "").split()))
+    return Row(start, end, " ".join((element.findtext("ANNOTATION_VALUE") or "").split()))
 
 
-def _attribute(element: Element | None, name: str, otherwise: str = "") -> str:
-    return otherwise if element is None else element.get(name, otherwise)
+def _attribute(element: Element | None, name: str, default: str = "") -> str:
+    return default if element is None else element.get(name, default)

@@ -1,30 +1,29 @@
-"""Single annotation files, whatever they look like: which format it is, and its rows."""
+"""The formats of label files: how they are recognized and read, and how their files are named."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
-from stepreel.errors import DatasetError, DatasetMissingError, StepreelError
-from stepreel.evaluation.datasets.crosstask import read_steps
-from stepreel.evaluation.datasets.egoprocel import read_key_steps
-from stepreel.evaluation.datasets.frame_labels import read_frame_labels, read_frames
-from stepreel.evaluation.datasets.jigsaws import read_transcription
-from stepreel.evaluation.datasets.npz import read_labels, read_moments
-from stepreel.evaluation.truth.annotation import FormatReader, Problems, Row, place
+from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.truth.annotation import Problems, location
+from stepreel.evaluation.truth.crosstask_csv import read_crosstask_csv
+from stepreel.evaluation.truth.egoprocel_csv import read_egoprocel_csv
 from stepreel.evaluation.truth.elan import read_eaf
-from stepreel.evaluation.truth.lines import read_lines
-from stepreel.storyboard.letters import letter
-from stepreel.storyboard.schema import read_storyboard
-from stepreel.types import Seconds, readable
+from stepreel.evaluation.truth.frame_text import read_frame_text
+from stepreel.evaluation.truth.jigsaws_text import read_jigsaws_text
+from stepreel.evaluation.truth.lines import SourceFile
+from stepreel.evaluation.truth.npz_labels import read_npz_labels
+from stepreel.evaluation.truth.rows import LabelledMoments, Row
+from stepreel.evaluation.truth.storyboard_labels import read_storyboard_rows
+from stepreel.types import readable
 
-Content = TypeVar("Content")
 STORYBOARD = "storyboard.json"
-# Longer endings first: take.egoprocel.ann.csv is of the recording `take`.
+# Longer suffixes first: take.egoprocel.ann.csv has labels of the recording `take`.
 SUFFIXES = (".egoprocel.ann.csv", ".steps.csv", ".csv", ".txt", ".eaf", ".npz", ".json")
-BESIDE_LABELS = re.compile(r"readme.*|licen[cs]e.*|steps\.csv|.*\.gaze\.csv", re.IGNORECASE)
+NOT_LABELS = re.compile(r"readme.*|licen[cs]e.*|steps\.csv|.*\.gaze\.csv", re.IGNORECASE)
 
 NUMBER = r"\s*\"?[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\"?\s*"
 EGOPROCEL_LINE = re.compile(rf"{NUMBER},{NUMBER},\s*\"?\s*\d+[\s.:]+\S.*")
@@ -33,56 +32,61 @@ CROSSTASK_LINE = re.compile(rf"[^,]+,{NUMBER},{NUMBER}")
 JIGSAWS_LINE = re.compile(r"\d+\s+\d+\s+\S+")
 
 
-def read_board(path: Path, fps: float | None = None) -> list[Row]:
-    """Read the key steps of a storyboard as truth; kind A is step 1."""
-    board = read_storyboard(path)
-    return [
-        Row(step.start, step.end, f"{step.cluster + 1} kind {letter(step.cluster)}")
-        for step in board.steps
-    ]
+@dataclass(frozen=True)
+class LabelFormat:
+    """How the files of one format are read, and what their labels mean.
+
+    read            takes the file and frames per second, which files that count frames need
+    counts_frames   the file has frame numbers and no seconds
+    numbers_decide  labels with the same number are the same step, however it is spelled
+    any_overlap     a frame shows a step that any part of it shows
+    """
+
+    read: Callable[[SourceFile, float | None], list[Row] | LabelledMoments]
+    counts_frames: bool = False
+    numbers_decide: bool = False
+    any_overlap: bool = False
 
 
-FORMATS: dict[str, FormatReader] = {
-    "egoprocel": read_key_steps,
-    "elan": read_eaf,
-    "frames": read_frame_labels,
-    "jigsaws": read_transcription,
-    "crosstask": read_steps,
-    "npz": read_labels,
-    "json": read_board,
+FORMATS = {
+    "egoprocel": LabelFormat(read_egoprocel_csv, numbers_decide=True, any_overlap=True),
+    "elan": LabelFormat(read_eaf),
+    "frames": LabelFormat(read_frame_text, counts_frames=True),
+    "jigsaws": LabelFormat(read_jigsaws_text, counts_frames=True),
+    "crosstask": LabelFormat(read_crosstask_csv),
+    "npz": LabelFormat(read_npz_labels),
+    "json": LabelFormat(read_storyboard_rows),
 }
-PER_MOMENT = {"frames": read_frames, "npz": read_moments}  # formats with a label per moment
-WHOLE_FRAMES = frozenset({"egoprocel"})  # a frame shows a step that any part of it shows
-NUMBERED = frozenset({"egoprocel"})  # a step's number says which it is, however it is spelled
-LOOKS = (
+BY_SUFFIX = {".eaf": "elan", ".npz": "npz", ".json": "json"}
+LINES_OF_FORMATS = (
     "`start_s,end_s,N step name` (egoprocel), `step,start_s,end_s` (crosstask), "
     "`first_frame last_frame step` (jigsaws), one label per frame and line (frames)"
 )
 
 
-def guess_format(path: Path) -> str:
-    """Tell a file's format by the end of its name, or by its first line that holds anything."""
-    by_name = {".eaf": "elan", ".npz": "npz", ".json": "json"}
-    if path.suffix.lower() in by_name:
-        return by_name[path.suffix.lower()]
-    lines = enumerate(read_lines(path), 1)
+def guess_format(file: SourceFile) -> str:
+    """Recognize a file's format by its suffix, or by its first line that is not empty."""
+    suffix = file.path.suffix.lower()
+    if suffix in BY_SUFFIX:
+        return BY_SUFFIX[suffix]
+    lines = enumerate(file.lines, 1)
     number, first = next(((n, line.strip()) for n, line in lines if line.strip()), (0, ""))
-    kind = guess_line(first) if first else None
-    if kind is None:
-        what = f"{first[:60]!r} is a line of no known format" if first else "is empty"
-        raise DatasetError(f"{place(path, number)}: {what}; expected {LOOKS}")
-    return kind
+    name = guess_line_format(first) if first else None
+    if name is None:
+        what = f"{first[:60]!r} is not a line of a known format" if first else "is empty"
+        raise DatasetError(f"{location(file.path, number)}: {what}; expected {LINES_OF_FORMATS}")
+    return name
 
 
-def guess_line(line: str) -> str | None:
-    """Tell a format by one line.
+def guess_line_format(line: str) -> str | None:
+    """Recognize a format by one line.
 
-    Three bare numbers are of CrossTask if they can be: a step, its start, its end.
+    Three numbers are taken for CrossTask's step, start and end if they can be.
 
-    >>> guess_line("107.5,114.8,4 break eggs"), guess_line("4,107.5,114.8"), guess_line("G1")
-    ('egoprocel', 'crosstask', 'frames')
-    >>> guess_line("107.5,114.8,4"), guess_line("80 150 G1"), guess_line("start,end,step")
-    ('egoprocel', 'jigsaws', None)
+    >>> guess_line_format("107.5,114.8,4 break eggs"), guess_line_format("4,107.5,114.8")
+    ('egoprocel', 'crosstask')
+    >>> guess_line_format("107.5,114.8,4"), guess_line_format("80 150 G1"), guess_line_format("G1")
+    ('egoprocel', 'jigsaws', 'frames')
     """
     if THREE_NUMBERS.fullmatch(line):
         first, second, third = (float(part.strip(' "')) for part in line.split(","))
@@ -98,76 +102,51 @@ def guess_line(line: str) -> str | None:
     return None if re.search(r"[,;\t]", line) else "frames"
 
 
-def read_label_rows(path: Path, fps: float | None = None, kind: str | None = None) -> list[Row]:
-    """Read a file's rows in seconds; `kind` is one of FORMATS, and guessed if not given.
+def recording_of(file_name: str) -> str | None:
+    """Return the name of the recording a label file belongs to; None for other files.
 
-    DatasetError names the file, and the line where there is one.
+    >>> [recording_of(name) for name in ("01.tent.egoprocel.ann.csv", "Suturing_B001", "a.mp4")]
+    ['01.tent', 'Suturing_B001', None]
     """
-    kind = guess_format(path) if kind is None else kind
-    if kind not in FORMATS:
-        raise DatasetError(f"unknown format {kind!r}; known: {', '.join(FORMATS)}")
-    return _read(path, FORMATS[kind], fps)
-
-
-def read_moment_labels(path: Path, fps: float | None, kind: str) -> tuple[list[str], Seconds]:
-    """Read a label per moment, and the moments, in seconds; `kind` is one of PER_MOMENT."""
-    return _read(path, PER_MOMENT[kind], fps)
-
-
-def _read(path: Path, read: Callable[[Path, float | None], Content], fps: float | None) -> Content:
-    """Read a file of a dataset; what is wrong with it is wrong with the dataset."""
-    try:
-        return read(path, fps)
-    except DatasetError:
-        raise
-    except StepreelError as problem:
-        raise DatasetError(str(problem)) from problem
-
-
-def stem_of(name: str) -> str | None:
-    """Return the name of the recording that an annotation file is of; None if it is none.
-
-    >>> stem_of("01.tent.egoprocel.ann.csv"), stem_of("Suturing_B001"), stem_of("a.mp4")
-    ('01.tent', 'Suturing_B001', None)
-    """
-    if name.startswith(".") or BESIDE_LABELS.fullmatch(name):
+    if file_name.startswith(".") or NOT_LABELS.fullmatch(file_name):
         return None
     for suffix in SUFFIXES:
-        if name.lower().endswith(suffix) and len(name) > len(suffix):
-            return name[: -len(suffix)]
-    return name if "." not in name else None
+        if file_name.lower().endswith(suffix) and len(file_name) > len(suffix):
+            return file_name[: -len(suffix)]
+    return file_name if "." not in file_name else None
 
 
 def find_label_files(folder: Path, problems: Problems) -> dict[str, Path]:
-    """Return the annotation files of a folder by the name of their recording, in that order.
+    """Return the label files of a folder by the name of their recording, in that order.
 
-    NAME/storyboard.json is of the recording NAME. Other files count for nothing, nor do README,
-    LICENSE, steps.csv (names of steps) and NAME.gaze.csv.
+    NAME/storyboard.json belongs to the recording NAME. README, LICENSE, steps.csv (names of
+    steps), NAME.gaze.csv and files with other suffixes are ignored.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "there is no such folder"
         raise DatasetMissingError(
             f"{folder}: {what}; expected a folder with one file per recording"
         )
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        stem: str | None
+        recording: str | None
         if path.is_dir():
-            path, stem = path / STORYBOARD, None if path.name.startswith(".") else path.name
+            recording = None if path.name.startswith(".") else path.name
+            path = path / STORYBOARD
         else:
-            stem = stem_of(path.name)
-        if stem is None or not path.is_file():
+            recording = recording_of(path.name)
+        if recording is None or not path.is_file():
             continue
-        name = readable(stem)
-        if name in found:
+        name = readable(recording)
+        if name in files:
             problems.report(
-                f"{_shown(path, folder)}: {_shown(found[name], folder)} holds labels of {name}, "
-                "too; expected one file per recording"
+                f"{_relative(path, folder)}: {_relative(files[name], folder)} also contains labels "
+                f"of {name}; expected one file per recording"
             )
         else:
-            found[name] = path
-    return dict(sorted(found.items()))
+            files[name] = path
+    return dict(sorted(files.items()))
 
 
-def _shown(path: Path, folder: Path) -> str:
+def _relative(path: Path, folder: Path) -> str:
     return readable(str(path.relative_to(folder)))

@@ -1,18 +1,19 @@
-"""Steps as some files have them: from which frame to which; what is wrong is told in frames."""
+"""Steps as spans of video frames; messages about them name frames, as the files do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stepreel.evaluation.truth.annotation import BACKGROUND, StepList
+from stepreel.evaluation.truth.annotation import BACKGROUND, Report
+from stepreel.evaluation.truth.step_list import StepList
 
 
 @dataclass(frozen=True)
 class FrameSpan:
-    """Frames in which one step was done, the first and the last of them inside.
+    """Frames in which one step was done, from the first to the last, both included.
 
-    number  of its line, or of whatever else the file is made of
+    number  of its line, or of whatever unit the file consists of
     """
 
     first: int
@@ -24,21 +25,21 @@ class FrameSpan:
         return f"frames {self.first} to {self.last} ({self.label})"
 
 
-def one_at_a_time(
-    spans: Sequence[FrameSpan], steps: StepList, complain: Callable[[str], None], *, unit: str
+def drop_overlaps(
+    spans: Sequence[FrameSpan], steps: StepList, report: Report, *, unit: str
 ) -> list[FrameSpan]:
-    """Return spans in their order without those of steps that begin within another one.
+    """Return spans in order without steps that begin before the previous one ends; report those.
 
-    Complaints are in frames, as files are; background and unknown steps are in nobody's way.
+    Background and unknown steps may overlap anything.
 
-    unit  what a file is made of: its lines, say
+    unit  what a file consists of, such as lines
     """
     kept: list[FrameSpan] = []
     before: FrameSpan | None = None
-    for span in sorted(spans, key=lambda one: (one.first, one.last)):
+    for span in sorted(spans, key=lambda span: (span.first, span.last)):
         if steps.id_of(span.label) not in (None, BACKGROUND):
             if before is not None and span.first <= before.last:
-                complain(
+                report(
                     f"{unit} {span.number}: {span} overlap frames {before.first} to "
                     f"{before.last} ({before.label}, {unit} {before.number}); only one step can "
                     "be done at a time"

@@ -1,4 +1,4 @@
-"""A file of labels, of any format: read first, numbered once all labels of all files are known."""
+"""Label files of any format: read first, numbered once the labels of all files are known."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.evaluation.truth.annotation import (
-    Annotation,
-    Problems,
-    Row,
-    StepList,
-    annotate,
-    cut_at_end,
-)
+from stepreel.errors import DatasetError, StepreelError
+from stepreel.evaluation.truth.annotation import Annotation, Problems
 from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
-from stepreel.evaluation.truth.formats import (
-    PER_MOMENT,
-    WHOLE_FRAMES,
-    guess_format,
-    read_label_rows,
-    read_moment_labels,
-)
+from stepreel.evaluation.truth.formats import FORMATS, LabelFormat, guess_format
+from stepreel.evaluation.truth.lines import SourceFile
+from stepreel.evaluation.truth.rows import LabelledMoments, Row, build_annotation, cut_at_end
+from stepreel.evaluation.truth.step_list import StepList
 from stepreel.types import Labels, Seconds
 
 
 @dataclass(frozen=True)
 class LabelFile:
-    """Labels as they stand in a file: of moments, which then have times, or of rows."""
+    """Labels as a file states them.
+
+    rows     stretches of time with a label
+    moments  one label per moment, if the format has those
+    """
 
     path: Path
-    kind: str
-    labels: Sequence[str]
-    times: Seconds | None
-    rows: Sequence[Row]
+    format: LabelFormat
+    rows: list[Row]
+    moments: LabelledMoments | None = None
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The label of every moment or row."""
+        if self.moments is not None:
+            return self.moments.labels
+        return [row.label for row in self.rows]
 
     def numbered(
         self,
@@ -46,37 +47,51 @@ class LabelFile:
         ends: float | None = None,
         ends_about: float | None = None,
     ) -> TimedLabels:
-        """Return the labels as ids, with `shift` added; report rows that cannot be.
+        """Return the labels as ids, with `shift` added; report wrong rows.
 
-        ends        when the recording ends, exactly: no row may go on after that
-        ends_about  when it ends, but for what headers and watches differ
+        ends        when the recording ends, exactly: no row may end later
+        ends_about  when it ends, according to a video header or an annotation
         """
-        if self.times is not None:
+        if self.moments is not None:
             ids = {label: (steps.id_of(label) or 0) + shift for label in set(self.labels)}
             return MomentLabels(
-                self.times, np.array([ids[label] for label in self.labels], np.int64)
+                self.moments.times, np.array([ids[label] for label in self.labels], np.int64)
             )
-        return _spans(
-            annotate(
-                self.path,
-                cut_at_end(self.rows, ends_about),
-                steps,
-                problems,
-                duration_seconds=ends if ends_about is None else ends_about,
-                whole_frames=self.kind in WHOLE_FRAMES,
-            ),
-            shift,
+        annotation = build_annotation(
+            self.path,
+            cut_at_end(self.rows, ends_about),
+            steps,
+            problems,
+            duration_seconds=ends if ends_about is None else ends_about,
+            any_overlap=self.format.any_overlap,
         )
+        return _spans(annotation, shift)
 
 
-def read_label_file(path: Path, fps: float | None) -> LabelFile:
-    """Read a file of labels; DatasetError says what is wrong with it, and in which line."""
-    kind = guess_format(path)
-    if kind in PER_MOMENT:
-        labels, times = read_moment_labels(path, fps, kind)
-        return LabelFile(path, kind, labels, times, ())
-    rows = read_label_rows(path, fps, kind)
-    return LabelFile(path, kind, [row.label for row in rows], None, rows)
+def read_label_file(path: Path, fps: float | None = None, format_name: str = "") -> LabelFile:
+    """Read a label file; DatasetError names the file, and the line if there is one.
+
+    format_name  one of FORMATS; recognized by the file if empty
+    """
+    if format_name and format_name not in FORMATS:
+        raise DatasetError(f"unknown format {format_name!r}; known: {', '.join(FORMATS)}")
+    file = SourceFile(path)
+    return parse_label_file(file, FORMATS[format_name or guess_format(file)], fps)
+
+
+def parse_label_file(
+    file: SourceFile, label_format: LabelFormat, fps: float | None = None
+) -> LabelFile:
+    """Read a label file whose format is known."""
+    try:
+        content = label_format.read(file, fps)
+    except DatasetError:
+        raise
+    except StepreelError as problem:
+        raise DatasetError(str(problem)) from problem
+    if isinstance(content, LabelledMoments):
+        return LabelFile(file.path, label_format, content.rows, content)
+    return LabelFile(file.path, label_format, content)
 
 
 def _spans(annotation: Annotation, shift: int) -> SpanLabels:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from stepreel.errors import DatasetError, DatasetMissingError
-from stepreel.evaluation.truth.annotation import place
+from stepreel.evaluation.truth.annotation import location
+
+
+class SourceFile:
+    """A file of a dataset; if it is text, its lines are read once, when first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines without line ends."""
+        return read_lines(self.path)
 
 
 def read_lines(path: Path) -> list[str]:
-    """Read UTF-8 text, with or without byte-order mark; lines without their ends."""
+    """Read UTF-8 text, with or without byte-order mark; lines without line ends."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise DatasetMissingError(f"{path}: is not there") from None
+        raise DatasetMissingError(f"{path}: does not exist") from None
     except OSError as problem:
         raise DatasetError(f"{path}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:
         raise DatasetError(
-            f"{place(path)}: is no UTF-8 text (byte {problem.start + 1}); save it as UTF-8"
+            f"{location(path)}: is not UTF-8 text (byte {problem.start + 1}); save it as UTF-8"
         ) from problem
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
