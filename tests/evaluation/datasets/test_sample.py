@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from stepreel.errors import StepreelError
 from stepreel.evaluation.datasets.sample import (
     Sample,
-    TrueStep,
+    SampleStep,
     make_sample,
     plan_steps,
     read_truth,
@@ -131,7 +131,7 @@ def test_clustering_eight_by_eight_pixels_does_not_find_the_steps(filmed: Filmed
     assert strict_f1(filmed.thumbnails, times, filmed.steps) <= 50
 
 
-def strict_f1(pictures: Any, times: Any, steps: list[TrueStep]) -> float:
+def strict_f1(pictures: Any, times: Any, steps: list[SampleStep]) -> float:
     """Match k-means clusters one to one with steps; the mean F1 of the steps, in percent."""
     truth = np.zeros(len(times), int)
     for s in steps:

@@ -71,7 +71,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class TrueStep:
+class SampleStep:
     """One stretch of work, in seconds; a step done twice has two of them with the same number."""
 
     start: float
@@ -106,16 +106,18 @@ def make_sample(
     return sample
 
 
-def read_truth(path: Path) -> list[TrueStep]:
+def read_truth(path: Path) -> list[SampleStep]:
     """Read the true steps that `make_sample` wrote."""
     text = path.read_text(encoding="utf-8")
     rows = re.findall(r"^([\d.]+),([\d.]+),(\d+) (.+)$", text, re.MULTILINE)
     if len(rows) != len(text.splitlines()):
         raise StepreelError(f"{path.name}: every line must read `start_s,end_s,N step name`")
-    return [TrueStep(float(start), float(end), int(step), name) for start, end, step, name in rows]
+    return [
+        SampleStep(float(start), float(end), int(step), name) for start, end, step, name in rows
+    ]
 
 
-def plan_steps(seed: int) -> tuple[list[TrueStep], float]:
+def plan_steps(seed: int) -> tuple[list[SampleStep], float]:
     """Choose order and length of the steps; also return the length of the whole recording."""
     rng, table = np.random.default_rng([seed, 1]), list(_entries(STEPS).items())
     order = [int(digit) for digit in ORDERS.split()[seed % 8]]
@@ -126,7 +128,7 @@ def plan_steps(seed: int) -> tuple[list[TrueStep], float]:
     edges = np.cumsum(np.append(np.column_stack((idle[:-1], lengths)), idle[-1]))
     *bounds, seconds = (np.round(edges * FPS) / FPS).tolist()
     spans = zip(bounds[::2], bounds[1::2], order, strict=True)
-    return [TrueStep(start, end, n, table[n - 1][0]) for start, end, n in spans], seconds
+    return [SampleStep(start, end, n, table[n - 1][0]) for start, end, n in spans], seconds
 
 
 def _entries(text: str) -> dict[str, str]:
@@ -160,7 +162,7 @@ def _put(frame: Array, sprite: Array, matrix: Array) -> None:
 class _Scene:
     """Where hands and head are at each frame; places are complex, seen from the work piece."""
 
-    def __init__(self, steps: list[TrueStep], seconds: float, rng: np.random.Generator) -> None:
+    def __init__(self, steps: list[SampleStep], seconds: float, rng: np.random.Generator) -> None:
         self.rng, self.times = rng, np.arange(round(seconds * FPS)) / FPS
         self.materials = {name: _numbers(row)[:, 0] for name, row in _entries(MATERIALS).items()}
         self.materials["skin"][:3] *= rng.uniform(0.45, 1) ** np.array((0.7, 1, 1.2))
@@ -185,7 +187,7 @@ class _Scene:
         rates, phases = self.rng.uniform(2, 6, 4) / period, self.rng.uniform(0, 6.3, 4)
         return np.asarray(size * 0.5 * np.sin(self.times[:, None] * rates + phases).sum(axis=1))
 
-    def _act(self, step: TrueStep) -> None:
+    def _act(self, step: SampleStep) -> None:
         """Let the hands do one step; done again, it is on the other side of the work piece."""
         held, hand, _, stops, motion, added, left = _entries(STEPS)[step.name].split("|")
         tilt, reach, swing_x, swing_y, lag, beats, turn = _numbers(motion)[:, 0]
