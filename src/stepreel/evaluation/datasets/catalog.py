@@ -1,4 +1,4 @@
-"""The kinds of datasets by name; one more is one file, and one line here."""
+"""The kinds of datasets by name: one file and one line here each, or a plug-in."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ from stepreel.evaluation.datasets import (
     videos,
 )
 from stepreel.evaluation.datasets.base import DatasetFormat
+from stepreel.system.registry import Registry
 
-DATASETS: dict[str, DatasetFormat] = {
-    "npz": npz.FORMAT,
-    "videos": videos.FORMAT,
-    "egoprocel": egoprocel.FORMAT,
-    "steps-release": steps_release.FORMAT,
-    "crosstask": crosstask.FORMAT,
-    "procel": procel.FORMAT,
-    "ikea": ikea.FORMAT,
-    "penn": penn.FORMAT,
-    "breakfast": frame_labels.BREAKFAST,
-    "50salads": frame_labels.SALADS,
-    "gtea": frame_labels.GTEA,
-    "jigsaws": jigsaws.FORMAT,
-}
+DATASETS: Registry[DatasetFormat] = Registry(
+    "stepreel.datasets",
+    {
+        "npz": npz.FORMAT,
+        "videos": videos.FORMAT,
+        "egoprocel": egoprocel.FORMAT,
+        "steps-release": steps_release.FORMAT,
+        "crosstask": crosstask.FORMAT,
+        "procel": procel.FORMAT,
+        "ikea": ikea.FORMAT,
+        "penn": penn.FORMAT,
+        "breakfast": frame_labels.BREAKFAST,
+        "50salads": frame_labels.SALADS,
+        "gtea": frame_labels.GTEA,
+        "jigsaws": jigsaws.FORMAT,
+    },
+)
