@@ -16,6 +16,8 @@ from stepreel.evaluation.datasets.base import (
 )
 from stepreel.evaluation.datasets.npz import read
 from stepreel.evaluation.truth.annotation import Problems
+from stepreel.features.array_files import READERS, Arrays
+from stepreel.features.feature_files import read_features
 
 REAL = Path(__file__).parents[4] / "shared" / "data"
 LABELS = [0, 0, 3, 3, 3, 1, 1, 0]
@@ -72,6 +74,32 @@ def test_tracks_begin_at_0_whatever_the_clock_of_the_file_says(tmp_path: Path) -
     recording = features()
     assert recording.start_seconds == 0.0  # labels are on this clock, too
     assert recording.tracks["hands"].times.tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]
+
+
+def test_every_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ["a", "b"]:
+        write(tmp_path / f"{name}.npz")
+    opened: list[str] = []
+    read_npz = READERS[".npz"]
+
+    def counted(path: Path) -> Arrays:
+        opened.append(path.name)
+        return read_npz(path)
+
+    monkeypatch.setitem(READERS, ".npz", counted)  # type: ignore[arg-type]
+    for recording in strict(tmp_path)[0].recordings:
+        assert labels_of(recording) == LABELS
+    assert opened == ["a.npz", "b.npz"]
+
+
+def test_features_are_those_that_reading_the_file_gives(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.npz", gaze=np.ones((8, 3)))
+    features = strict(tmp_path, cues=("gaze", "hands"))[0].recordings[0].features
+    assert features is not None
+    expected = read_features(path, cues=("gaze", "hands"))
+    assert features().fingerprint == expected.fingerprint
+    assert list(features().tracks) == ["gaze", "hands"]
+    assert features().path == path
 
 
 def test_irregular_times_give_the_labels_back_as_well(tmp_path: Path) -> None:
