@@ -52,17 +52,17 @@ def lenient(root: Path) -> Request:
     return Request(root, Problems(lenient=True))
 
 
-def labels(one: object) -> list[int]:
-    return one.annotation.labels_at(np.arange(10.0)).tolist()  # type: ignore[attr-defined]
+def labels(take: object) -> list[int]:
+    return take.annotation.labels_at(np.arange(10.0)).tolist()  # type: ignore[attr-defined]
 
 
 def test_a_step_fills_the_seconds_it_begins_and_ends_in(root: Path) -> None:
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    assert labels(one) == [0, 1, 1, 0, 2, 2, 2, 0, 3, 3]
-    assert (task.name, task.group, one.name) == ("make_jello_shots", "crosstask", VIDEO)
+    (take,) = task.recordings
+    assert labels(take) == [0, 1, 1, 0, 2, 2, 2, 0, 3, 3]
+    assert (task.name, task.group, take.name) == ("make_jello_shots", "crosstask", VIDEO)
     assert task.step_names == {1: "pour water", 2: "pour jello powder", 3: "stir mixture"}
-    assert one.annotation.duration_seconds == 10.0
+    assert take.annotation.duration_seconds == 10.0
 
 
 def test_the_columns_are_motion_appearance_and_audio(root: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_columns_are_motion_appearance_and_audio(root: Path) -> None:
     assert (audio.features[0, 0], audio.width) == (3072.0, 128)
 
 
-def test_of_steps_that_overlap_the_one_that_began_later_counts(root: Path) -> None:
+def test_the_later_of_two_overlapping_steps_counts(root: Path) -> None:
     path = root / "crosstask_release" / "annotations" / f"23521_{VIDEO}.csv"
     path.write_text("2,3.7,6.0\n1,1.0,5.0\n3,3.2,3.9\n")
     (task,) = FORMAT.read(request(root))
@@ -92,8 +92,8 @@ def test_a_task_is_picked_by_name_or_number_and_the_folder_may_be_the_release(ro
         "make_jello_shots",
         "make_kimchi_fried_rice",
     ]
-    for wish in ("44047", "Make_Kimchi_Fried_Rice"):
-        (task,) = FORMAT.read(request(release, task=wish))
+    for query in ("44047", "Make_Kimchi_Fried_Rice"):
+        (task,) = FORMAT.read(request(release, task=query))
         assert task.name == "make_kimchi_fried_rice"
         assert task.recordings[0].features is not None
     with pytest.raises(DatasetError, match="no task '7'; known here: make_jello_shots, make_k"):
@@ -105,7 +105,7 @@ def test_the_validation_set_is_the_test_split(root: Path) -> None:
     line = "23521,abcdefghijk,https://www.youtube.com/watch?v=abcdefghijk\n"
     (root / "crosstask_release" / "videos_val.csv").write_text(line)
     (task,) = FORMAT.read(request(root))
-    assert [(one.name, one.split) for one in task.recordings] == [
+    assert [(take.name, take.split) for take in task.recordings] == [
         (VIDEO, "train"),
         ("abcdefghijk", "test"),
     ]
@@ -125,27 +125,29 @@ def test_the_validation_set_is_the_test_split(root: Path) -> None:
         ("1,7.0,late", "'1,7.0,late'; expected step, start, end"),
     ],
 )
-def test_a_bad_line_is_named_and_left_out_if_lenient(root: Path, line: str, message: str) -> None:
+def test_a_wrong_line_is_reported_and_left_out_if_lenient(
+    root: Path, line: str, message: str
+) -> None:
     path = root / "crosstask_release" / "annotations" / f"23521_{VIDEO}.csv"
     path.write_text(f"1,1.2,2.9\n2,4.0,6.5\n{line}\n")
     with pytest.raises(DatasetError, match=rf"23521_{VIDEO}\.csv, line 3: {message}"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
     assert labels(task.recordings[0]) == [0, 1, 1, 0, 2, 2, 2, 0, 0, 0]
-    assert len(wish.problems.skipped) == 1
+    assert len(query.problems.skipped) == 1
 
 
 @pytest.mark.parametrize(("content", "n_problems"), [("", 1), (" \n\n", 1), ("9,1,2\nx\n", 3)])
-def test_a_recording_without_steps_is_a_problem(root: Path, content: str, n_problems: int) -> None:
+def test_a_recording_without_steps_is_reported(root: Path, content: str, n_problems: int) -> None:
     write_video(root, 23521, "empty", content)
     with pytest.raises(DatasetError, match=r"23521_empty\.csv"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == [VIDEO]
-    assert len(wish.problems.skipped) == n_problems
-    assert wish.problems.skipped[-1].startswith("23521_empty.csv: a recording without labels")
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == [VIDEO]
+    assert len(query.problems.skipped) == n_problems
+    assert query.problems.skipped[-1].startswith("23521_empty.csv: a recording without labels")
 
 
 def test_a_step_may_end_within_the_second_after_the_last_row(root: Path) -> None:
@@ -155,17 +157,17 @@ def test_a_step_may_end_within_the_second_after_the_last_row(root: Path) -> None
     assert labels(task.recordings[0]) == [0] * 8 + [1, 1]
 
 
-def test_what_has_no_match_is_a_problem(root: Path) -> None:
+def test_files_without_a_counterpart_are_reported(root: Path) -> None:
     write_video(root, 23521, "no-features", "1,0,1\n")
     write_video(root, 23521, "no-labels", "1,0,1\n")
     release = root / "crosstask_release"
     (root / "crosstask_features" / "no-features.npy").unlink()
     (release / "annotations" / "23521_no-labels.csv").unlink()
     (release / "annotations" / "23521_unlisted.csv").write_text("1,0,1\n")
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == [VIDEO]
-    assert wish.problems.skipped == [
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == [VIDEO]
+    assert query.problems.skipped == [
         "23521_no-features.csv: has no features (no-features.npy)",
         "no-labels: has no annotations/23521_no-labels.csv",
         "23521_unlisted.csv: videos.csv has no such video",
@@ -174,24 +176,24 @@ def test_what_has_no_match_is_a_problem(root: Path) -> None:
         FORMAT.read(request(root))
 
 
-def test_features_of_another_width_are_a_problem(root: Path) -> None:
+def test_features_of_another_width_are_reported(root: Path) -> None:
     np.save(root / "crosstask_features" / f"{VIDEO}.npy", np.zeros((10, 2048)))
     with pytest.raises(DatasetError, match=r"shape \(10, 2048\); expected \(seconds, 3200\)"):
         FORMAT.read(request(root))
     assert FORMAT.read(lenient(root)) == []
 
 
-def test_a_damaged_list_of_tasks_is_named(root: Path) -> None:
+def test_a_damaged_list_of_tasks_is_reported(root: Path) -> None:
     path = root / "crosstask_release" / "tasks_primary.txt"
     path.write_text(TASKS.replace("add ham,add kimchi", "add ham"))
     with pytest.raises(DatasetError, match=r"tasks_primary\.txt, line 7: a task needs five"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    assert [task.name for task in FORMAT.read(wish)] == ["make_jello_shots"]
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    assert [task.name for task in FORMAT.read(query)] == ["make_jello_shots"]
+    assert len(query.problems.skipped) == 1
 
 
-def test_tasks_of_one_title_are_told_apart_by_their_numbers(root: Path) -> None:
+def test_tasks_with_the_same_title_get_their_numbers_as_suffix(root: Path) -> None:
     path = root / "crosstask_release" / "tasks_primary.txt"
     path.write_text(TASKS.replace("Make Kimchi Fried Rice", "Make jello shots!"))
     write_video(root, 44047, "abcdefghijk", "2,0.0,3.0\n")
@@ -199,7 +201,7 @@ def test_tasks_of_one_title_are_told_apart_by_their_numbers(root: Path) -> None:
     assert list(tasks) == ["make_jello_shots_23521", "make_jello_shots_44047"]
     assert [len(task.step_names) for task in tasks.values()] == [3, 2]
     (task,) = FORMAT.read(request(root, task="44047"))
-    assert [one.name for one in task.recordings] == ["abcdefghijk"]
+    assert [take.name for take in task.recordings] == ["abcdefghijk"]
     path.write_text(TASKS.replace("Make Jello Shots", "ゼリーショット"))
     assert [task.name for task in FORMAT.read(request(root))] == [
         "23521",
@@ -207,7 +209,7 @@ def test_tasks_of_one_title_are_told_apart_by_their_numbers(root: Path) -> None:
     ]
 
 
-def test_a_number_that_is_listed_twice_is_a_problem(root: Path) -> None:
+def test_a_task_number_listed_twice_is_reported(root: Path) -> None:
     path = root / "crosstask_release" / "tasks_primary.txt"
     path.write_text(TASKS.replace("44047", "23521"))
     with pytest.raises(DatasetError, match=r"tasks_primary\.txt, line 7: task 23521 is listed tw"):
@@ -216,7 +218,7 @@ def test_a_number_that_is_listed_twice_is_a_problem(root: Path) -> None:
     assert task.name == "make_jello_shots"
 
 
-def test_a_damaged_list_of_videos_is_named(root: Path) -> None:
+def test_a_damaged_list_of_videos_is_reported(root: Path) -> None:
     with (root / "crosstask_release" / "videos.csv").open("a") as file:
         file.write("23521\n")
     with pytest.raises(DatasetError, match=r"videos\.csv, line 2: '23521'; expected task, video"):
@@ -229,12 +231,12 @@ def test_a_listed_name_never_leads_out_of_the_folder(root: Path) -> None:
     (root / "crosstask_release" / "23521_secret.csv").write_text("1,0,1\n")
     with (root / "crosstask_release" / "videos.csv").open("a") as file:
         file.write("23521,../secret,address\n")
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == [VIDEO]
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == [VIDEO]
 
 
-def test_what_is_missing_is_named(root: Path) -> None:
+def test_missing_files_are_named(root: Path) -> None:
     with pytest.raises(DatasetMissingError, match="tasks_primary"):
         FORMAT.read(request(root / "crosstask_features"))
     (root / "crosstask_release" / "videos.csv").unlink()

@@ -67,7 +67,7 @@ def skipped(root: Path, task: str | None = None) -> tuple[list[LabelledTask], li
     return read(Request(root, problems, task)), problems.skipped
 
 
-def test_the_tidied_layout_gives_tasks_in_order_with_their_groups_and_lengths(
+def test_the_simplified_layout_gives_tasks_in_order_with_groups_and_durations(
     tmp_path: Path,
 ) -> None:
     tasks = strict(tidy(tmp_path))
@@ -87,11 +87,11 @@ def test_the_tidied_layout_gives_tasks_in_order_with_their_groups_and_lengths(
 def test_every_frame_that_a_line_touches_shows_its_step(tmp_path: Path) -> None:
     tidy(tmp_path, "0.45,1.0,1 a\n1.0,1.55,2 b\n")
     labels = strict(tmp_path, "meccano")[0].recordings[0].annotation
-    # At 10 frames a second: frames 4 to 10 are step 1, then 10 to 15 are step 2, which prevails.
+    # At 10 frames a second: frames 4 to 10 show step 1, 10 to 15 step 2; frame 10 gets the later.
     assert labels.labels_at(np.arange(20) / 10).tolist() == [0] * 4 + [1] * 6 + [2] * 6 + [0] * 4
 
 
-def test_the_released_layout_is_read_through_the_egocentric_camera_alone(tmp_path: Path) -> None:
+def test_the_released_layout_is_read_for_the_egocentric_camera_only(tmp_path: Path) -> None:
     tasks = {task.name: task for task in strict(released(tmp_path))}
     assert {name: task.group for name, task in tasks.items()} == {
         "BaconAndEggs.egtea": "egtea",
@@ -101,7 +101,7 @@ def test_the_released_layout_is_read_through_the_egocentric_camera_alone(tmp_pat
         "pc_disassembly": "pc-disassembly",
         "tent": "epic-tents",
     }
-    names = {name: [one.name for one in task.recordings] for name, task in tasks.items()}
+    names = {name: [take.name for take in task.recordings] for name, task in tasks.items()}
     assert names["Brownie.cmu"] == ["S07_Brownie_7150991-1431"]
     assert names["tent"] == ["01.tent.090617.gopro"]
     assert tasks["BaconAndEggs.egtea"].step_names == {3: "break eggs"}
@@ -115,7 +115,7 @@ def test_folder_names_of_the_release_are_matched_in_any_case(tmp_path: Path) -> 
     assert [task.name for task in strict(tmp_path)] == ["meccano", "tent"]
 
 
-def test_a_take_without_the_egocentric_camera_is_a_problem(tmp_path: Path) -> None:
+def test_a_take_without_the_egocentric_camera_is_reported(tmp_path: Path) -> None:
     released(tmp_path)
     write(tmp_path / "annotations/CMU-MMAC/Brownie/S08_Brownie_Video/S08_Brownie_6510211-9.csv")
     with pytest.raises(DatasetError, match=r"S08_Brownie_Video: no labels of the egocentric"):
@@ -136,13 +136,13 @@ def test_a_take_without_the_egocentric_camera_is_a_problem(tmp_path: Path) -> No
         ("tents", ["tent"]),
     ],
 )
-def test_a_task_is_asked_for_by_its_name_its_group_or_an_alias(
+def test_a_task_is_requested_by_its_name_its_group_or_an_alias(
     tmp_path: Path, asked: str, there: list[str]
 ) -> None:
     assert [task.name for task in strict(tidy(tmp_path), asked)] == there
 
 
-def test_an_unknown_task_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_task_is_an_error_that_lists_the_known_ones(tmp_path: Path) -> None:
     known = "cmu-mmac, meccano, epic-tents, Brownie.cmu, tent"
     with pytest.raises(DatasetError, match=f"no task 'cooking'; known here: {known}"):
         strict(tidy(tmp_path), "cooking")
@@ -151,7 +151,7 @@ def test_an_unknown_task_is_answered_with_the_known_ones(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "line", ["37.9;78.4;10 align", "a,78.4,10 align", "37.9,78.4,align", "37.9,78.4"]
 )
-def test_a_line_that_cannot_be_read_is_named_or_left_out(tmp_path: Path, line: str) -> None:
+def test_a_line_that_cannot_be_parsed_is_reported_or_left_out(tmp_path: Path, line: str) -> None:
     tidy(tmp_path, f"1,2,3 begin\n{line}\n")
     with pytest.raises(DatasetError, match=r"0003\.csv, line 2: .*expected `start_s,end_s,N step"):
         strict(tmp_path)
@@ -161,7 +161,7 @@ def test_a_line_that_cannot_be_read_is_named_or_left_out(tmp_path: Path, line: s
 
 
 @pytest.mark.parametrize(
-    ("lines", "complaint"),
+    ("lines", "message"),
     [
         ("5,9,1 a\n8,11,2 b\n", r"line 2: 8 to 11 s \(2 b\) overlaps 5 to 9 s"),
         ("5,9,1 a\n30,20,2 b\n", r"line 2: 30 to 20 s \(2 b\) ends before it begins"),
@@ -169,9 +169,11 @@ def test_a_line_that_cannot_be_read_is_named_or_left_out(tmp_path: Path, line: s
         ("5,9,1 a\nnan,20,2 b\n", r"line 2: nan to 20.0 \(2 b\): times must be finite"),
     ],
 )
-def test_impossible_times_are_named_or_left_out(tmp_path: Path, lines: str, complaint: str) -> None:
+def test_impossible_times_are_reported_or_left_out(
+    tmp_path: Path, lines: str, message: str
+) -> None:
     tidy(tmp_path, lines)
-    with pytest.raises(DatasetError, match=rf"0003\.csv, {complaint}"):
+    with pytest.raises(DatasetError, match=rf"0003\.csv, {message}"):
         strict(tmp_path)
     tasks, left_out = skipped(tmp_path)
     assert tasks[1].recordings[0].annotation.steps == (TrueStep(5.0, 9.0, 1),)
@@ -192,11 +194,11 @@ def test_steps_that_are_not_listed_for_the_task_are_unknown(tmp_path: Path) -> N
     assert len(left_out) == 1
 
 
-def test_an_empty_file_says_that_no_step_was_done(tmp_path: Path) -> None:
+def test_an_empty_file_means_that_no_step_was_done(tmp_path: Path) -> None:
     assert strict(tidy(tmp_path, ""), "meccano")[0].recordings[0].annotation.steps == ()
 
 
-def test_text_that_is_not_utf_8_is_named_or_left_out(tmp_path: Path) -> None:
+def test_text_that_is_not_utf_8_is_reported_or_left_out(tmp_path: Path) -> None:
     tidy(tmp_path)
     (tmp_path / "annotations/meccano/0003.csv").write_bytes(b"1,2,3 caf\xe9\n")
     with pytest.raises(DatasetError, match=r"0003\.csv: is not UTF-8 text"):
@@ -206,18 +208,18 @@ def test_text_that_is_not_utf_8_is_named_or_left_out(tmp_path: Path) -> None:
     assert len(left_out) == 1
 
 
-def test_labels_that_no_duration_is_known_for_are_labels_without_a_recording(
+def test_labels_without_a_duration_are_labels_without_a_recording(
     tmp_path: Path,
 ) -> None:
     write(tidy(tmp_path) / "annotations/meccano/0004.csv")
     with pytest.raises(DatasetError, match=r"0004\.csv: labels without a recording"):
         strict(tmp_path)
     tasks, left_out = skipped(tmp_path)
-    assert [one.name for one in tasks[1].recordings] == ["0003"]
+    assert [take.name for take in tasks[1].recordings] == ["0003"]
     assert len(left_out) == 1
 
 
-def test_a_listed_recording_without_labels_is_named_unless_another_task_is_asked_for(
+def test_a_listed_recording_without_labels_is_reported_unless_another_task_is_requested(
     tmp_path: Path,
 ) -> None:
     (tidy(tmp_path) / "annotations/meccano/0003.csv").unlink()
@@ -231,19 +233,19 @@ def test_a_listed_recording_without_labels_is_named_unless_another_task_is_asked
 
 
 @pytest.mark.parametrize(
-    ("row", "complaint"),
+    ("row", "message"),
     [
         ("meccano,0003,1,20\n", "line 5: 0003 of meccano is listed twice"),
         ("meccano,0004,1,long\n", "line 5: 'long' is not a duration"),
         ("meccano,0004\n", "line 5: 2 columns; expected task, video"),
     ],
 )
-def test_bad_rows_of_durations_are_named_or_left_out(
-    tmp_path: Path, row: str, complaint: str
+def test_wrong_rows_of_durations_are_reported_or_left_out(
+    tmp_path: Path, row: str, message: str
 ) -> None:
     path = tidy(tmp_path) / "durations.csv"
     path.write_text(path.read_text() + row)
-    with pytest.raises(DatasetError, match=rf"durations\.csv, {complaint}"):
+    with pytest.raises(DatasetError, match=rf"durations\.csv, {message}"):
         strict(tmp_path)
     tasks, left_out = skipped(tmp_path)
     assert len(tasks) == 3
@@ -257,14 +259,14 @@ def test_durations_without_their_columns_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["durations.csv", "steps.csv"])
-def test_a_table_that_is_no_text_is_refused_for_that_reason(tmp_path: Path, name: str) -> None:
+def test_a_table_that_is_not_text_is_refused(tmp_path: Path, name: str) -> None:
     (tidy(tmp_path) / name).write_bytes(b"task,caf\xe9\n")
     with pytest.raises(DatasetError, match=rf"{name}: is not UTF-8 text \(byte 9\)"):
         skipped(tmp_path)
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "\N{SUPERSCRIPT TWO}", "9" * 19, "9" * 5000])
-def test_numbers_of_steps_that_cannot_be_are_named_or_left_out(tmp_path: Path, number: str) -> None:
+def test_impossible_step_numbers_are_reported_or_left_out(tmp_path: Path, number: str) -> None:
     write(tidy(tmp_path) / "steps.csv", f"{STEPS}tent,10,spread,3\ntent,{number},x,4\n")
     with pytest.raises(DatasetError, match=r"steps\.csv, line 3: '.*' is not a step's number; ex"):
         strict(tmp_path)
@@ -293,21 +295,23 @@ def test_videos_are_found_by_their_exact_name_below_their_own_dataset(tmp_path: 
     ]:
         write(tmp_path / "videos" / name, "")
     recordings = {
-        (task.name, one.name): one for task in strict(tmp_path) for one in task.recordings
+        (task.name, take.name): take for task in strict(tmp_path) for take in task.recordings
     }
-    found = {key: one.video and one.video.relative_to(tmp_path) for key, one in recordings.items()}
+    videos_of = {
+        key: take.video and take.video.relative_to(tmp_path) for key, take in recordings.items()
+    }
     videos = Path("videos")
-    assert found["meccano", "0003"] == videos / "MECCANO/MECCANO_RGB_Videos/0003.mp4"
-    assert found["tent", "01.tent.090617.gopro"] == (
+    assert videos_of["meccano", "0003"] == videos / "MECCANO/MECCANO_RGB_Videos/0003.mp4"
+    assert videos_of["tent", "01.tent.090617.gopro"] == (
         videos / "EpicTent/2ite3tu1u53n42hjfh3886sa86/data/01/01.tent.090617.gopro.MP4"
     )
-    assert found["pc_assembly", "Head_6"] == videos / "pc_assembly/Head_6.mp4"
-    assert found["pc_disassembly", "Head_6"] == videos / "pc_disassembly/Head_6.mp4"
-    assert None not in found.values()
-    assert {one.annotation.duration_seconds for one in recordings.values()} == {None}
+    assert videos_of["pc_assembly", "Head_6"] == videos / "pc_assembly/Head_6.mp4"
+    assert videos_of["pc_disassembly", "Head_6"] == videos / "pc_disassembly/Head_6.mp4"
+    assert None not in videos_of.values()
+    assert {take.annotation.duration_seconds for take in recordings.values()} == {None}
 
 
-def test_a_recording_that_is_not_there_among_others_that_are_is_left_out(tmp_path: Path) -> None:
+def test_a_recording_without_video_among_others_with_one_is_left_out(tmp_path: Path) -> None:
     (tidy(tmp_path) / "durations.csv").unlink()
     write(tmp_path / "videos/MECCANO/0003.mp4", "")
     with pytest.raises(DatasetError, match=r"Brownie_subj00\.csv: labels without a recording"):
@@ -317,7 +321,7 @@ def test_a_recording_that_is_not_there_among_others_that_are_is_left_out(tmp_pat
     assert len(left_out) == 2
 
 
-def test_two_videos_of_one_name_are_a_problem(tmp_path: Path) -> None:
+def test_two_videos_with_the_same_name_are_reported(tmp_path: Path) -> None:
     tidy(tmp_path)
     write(tmp_path / "videos/MECCANO/a/0003.mp4", "")
     write(tmp_path / "videos/MECCANO/b/0003.mp4", "")
@@ -325,7 +329,7 @@ def test_two_videos_of_one_name_are_a_problem(tmp_path: Path) -> None:
         strict(tmp_path)
 
 
-def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+def test_links_to_a_parent_folder_are_not_followed(tmp_path: Path) -> None:
     folder = tidy(tmp_path) / "videos/MECCANO"
     write(folder / "0003.mp4", "")
     (folder / "again").symlink_to("..", target_is_directory=True)
@@ -333,7 +337,7 @@ def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
     assert strict(tmp_path, "meccano")[0].recordings[0].video == folder / "0003.mp4"
 
 
-def test_a_closed_folder_of_videos_is_named(
+def test_a_folder_of_videos_without_permission_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tidy(tmp_path) / "videos"
@@ -350,7 +354,7 @@ def test_a_closed_folder_of_videos_is_named(
         strict(tmp_path)
 
 
-def test_features_are_read_when_asked_for_and_only_then(tmp_path: Path) -> None:
+def test_features_are_read_only_when_needed(tmp_path: Path) -> None:
     folder = tidy(tmp_path) / "features/meccano"
     folder.mkdir(parents=True)
     np.savez(folder / "0003.npz", gaze=np.ones((4, 2)), hands=np.zeros((4, 3)))
@@ -362,7 +366,7 @@ def test_features_are_read_when_asked_for_and_only_then(tmp_path: Path) -> None:
     assert track.features.shape == (4, 3)
 
 
-def test_a_folder_of_labels_that_belongs_to_no_part_is_named(tmp_path: Path) -> None:
+def test_a_label_folder_of_another_dataset_is_reported(tmp_path: Path) -> None:
     write(tidy(tmp_path) / "annotations/knitting/a.csv")
     with pytest.raises(DatasetError, match="knitting: is not part of EgoProceL"):
         strict(tmp_path)
@@ -381,7 +385,7 @@ def test_a_missing_dataset_says_what_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason=f"no copy of EgoProceL's labels in {REAL}")
-def test_the_real_labels_are_read_without_a_complaint() -> None:
+def test_the_real_labels_are_read_without_a_problem() -> None:
     tasks = strict(REAL)
     assert sum(len(task.recordings) for task in tasks) == 333
     groups = [task.group for task in tasks]

@@ -21,7 +21,7 @@ def write_video(root: Path, name: str, labels: str, *, frames: int | None = None
     words = {"S": "SIL", "t": "take_cup", "p": "pour_coffee", "b": "background"}
     for folder in ("features", "groundTruth"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    lines = "".join(f"{words.get(one, one)}\n" for one in labels)
+    lines = "".join(f"{words.get(letter, letter)}\n" for letter in labels)
     (root / "groundTruth" / f"{name}.txt").write_text(lines)
     n = len(labels) if frames is None else frames
     np.save(root / "features" / f"{name}.npy", np.arange(4.0 * n).reshape(4, n))
@@ -42,15 +42,15 @@ def lenient(root: Path) -> Request:
     return Request(root, Problems(lenient=True))
 
 
-def test_labels_and_columns_of_features_are_of_the_same_frames(root: Path) -> None:
+def test_labels_and_feature_columns_belong_to_the_same_frames(root: Path) -> None:
     (task,) = BREAKFAST.read(request(root))
-    (one,) = task.recordings
-    recording = one.features()
+    (take,) = task.recordings
+    recording = take.features()
     track = recording.tracks["features"]
     assert (task.name, task.group) == ("coffee", "breakfast")
     assert task.step_names == {2: "pour_coffee", 3: "take_cup"}  # ids of mapping.txt, plus one
-    assert one.annotation.labels_at(track.times).tolist() == [0, 0, 3, 3, 2, 2, 0]
-    assert one.annotation.duration_seconds == pytest.approx(7 / 15)
+    assert take.annotation.labels_at(track.times).tolist() == [0, 0, 3, 3, 2, 2, 0]
+    assert take.annotation.duration_seconds == pytest.approx(7 / 15)
     assert track.features.dtype == np.float32
     assert track.features[1].tolist() == [1, 8, 15, 22]
     assert track.times[1] == pytest.approx(1 / 15)
@@ -72,7 +72,7 @@ def test_gtea_names_its_task_in_the_middle(tmp_path: Path) -> None:
     (tmp_path / "mapping.txt").write_text("0 take_cup\n1 background\n")
     (task,) = GTEA.read(request(tmp_path))
     assert task.name == "cheese"
-    assert [one.name for one in task.recordings] == ["S1_Cheese_C1", "S2_Cheese_C1"]
+    assert [take.name for take in task.recordings] == ["S1_Cheese_C1", "S2_Cheese_C1"]
     assert task.recordings[0].annotation.labels_at(np.arange(4) / 15).tolist() == [0, 0, 1, 1]
 
 
@@ -86,13 +86,13 @@ def test_the_start_and_end_of_a_salad_are_background(tmp_path: Path) -> None:
             (tmp_path / "mapping").mkdir()
             (tmp_path / "mapping" / "mapping.txt").write_text(text)
         (task,) = SALADS.read(request(tmp_path))
-        (one,) = task.recordings
-        assert one.features is None
+        (take,) = task.recordings
+        assert take.features is None
         expected = [0, 1, 6, 0] if with_mapping else [0, 2, 1, 0]
-        assert one.annotation.labels_at(np.arange(4) / 30).tolist() == expected
+        assert take.annotation.labels_at(np.arange(4) / 30).tolist() == expected
 
 
-def test_features_may_be_text_in_a_folder_per_activity_and_labels_without_ending(
+def test_features_may_be_text_in_a_folder_per_activity_and_labels_without_suffix(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "features" / "coffee").mkdir(parents=True)
@@ -110,20 +110,20 @@ def test_a_few_more_frames_on_one_side_are_cut_off(tmp_path: Path) -> None:
     write_video(tmp_path, "P03_cam01_P03_coffee", "t" * 3, frames=53)
     write_video(tmp_path, "P04_cam01_P04_coffee", "t" * 53, frames=3)
     (task,) = BREAKFAST.read(request(tmp_path))
-    for one in task.recordings:
-        assert len(one.features().tracks["features"]) == 3
-        assert one.annotation.duration_seconds == pytest.approx(3 / 15)
-        assert one.annotation.steps[-1].end == pytest.approx(3 / 15)
+    for take in task.recordings:
+        assert len(take.features().tracks["features"]) == 3
+        assert take.annotation.duration_seconds == pytest.approx(3 / 15)
+        assert take.annotation.steps[-1].end == pytest.approx(3 / 15)
 
 
-def test_many_more_frames_on_one_side_are_a_problem(root: Path) -> None:
+def test_many_more_frames_on_one_side_are_reported(root: Path) -> None:
     write_video(root, "P04_cam01_P04_coffee", "t" * 3, frames=54)
     with pytest.raises(DatasetError, match=r"P04_cam01_P04_coffee.txt: has 3 labels, but .* 54"):
         BREAKFAST.read(request(root))
-    wish = lenient(root)
-    (task,) = BREAKFAST.read(wish)
-    assert [one.name for one in task.recordings] == [NAME]
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    (task,) = BREAKFAST.read(query)
+    assert [take.name for take in task.recordings] == [NAME]
+    assert len(query.problems.skipped) == 1
 
 
 def test_the_first_official_split_is_kept(root: Path) -> None:
@@ -133,22 +133,24 @@ def test_the_first_official_split_is_kept(root: Path) -> None:
     (root / "splits" / "train.split1.bundle").write_text(f"{NAME}.txt\n")
     (root / "splits" / "test.split1.bundle").write_text("P04_cam01_P04_coffee.txt\n")
     (task,) = BREAKFAST.read(request(root))
-    assert [one.split for one in task.recordings] == ["train", "test", ""]
+    assert [take.split for take in task.recordings] == ["train", "test", ""]
     (root / "splits" / "test.split1.bundle").write_text(f"P04_cam01_P04_coffee.txt\n{NAME}.txt\n")
     with pytest.raises(DatasetError, match=r"test.split1.bundle, line 2: .* train.split1"):
         BREAKFAST.read(request(root))
 
 
-def test_blank_lines_of_splits_count_for_nothing(root: Path) -> None:
+def test_blank_lines_of_splits_are_ignored(root: Path) -> None:
     (root / "splits").mkdir()
     (root / "splits" / "train.split1.bundle").write_text(f"{NAME}.txt\n\n")
     (root / "splits" / "test.split1.bundle").write_text("\n \n")
     (task,) = BREAKFAST.read(request(root))
-    assert [one.split for one in task.recordings] == ["train"]
+    assert [take.split for take in task.recordings] == ["train"]
 
 
 @pytest.mark.parametrize("closed", ["features", "features/coffee", "groundTruth"])
-def test_a_closed_folder_is_named(root: Path, monkeypatch: pytest.MonkeyPatch, closed: str) -> None:
+def test_a_folder_without_permission_is_reported(
+    root: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
     (root / closed).mkdir(exist_ok=True)
     listed = Path.iterdir
 
@@ -162,7 +164,7 @@ def test_a_closed_folder_is_named(root: Path, monkeypatch: pytest.MonkeyPatch, c
         BREAKFAST.read(request(root))
 
 
-def test_what_should_be_a_folder_of_features_must_be_one(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_feature_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "groundTruth").mkdir()
     (tmp_path / "groundTruth" / NAME).write_text("SIL\n")
     (tmp_path / "features").write_text("moved")
@@ -174,11 +176,11 @@ def test_an_unknown_label_is_named_with_its_line(root: Path) -> None:
     write_video(root, NAME, "SSttXXp")
     with pytest.raises(DatasetError, match=f"{NAME}.txt, line 5: unknown step 'X'"):
         BREAKFAST.read(request(root))
-    wish = lenient(root)
-    (task,) = BREAKFAST.read(wish)
+    query = lenient(root)
+    (task,) = BREAKFAST.read(query)
     labels = task.recordings[0].annotation.labels_at(np.arange(7) / 15)
     assert labels.tolist() == [0, 0, 3, 3, 0, 0, 2]
-    assert len(wish.problems.skipped) == 1
+    assert len(query.problems.skipped) == 1
 
 
 @pytest.mark.parametrize(
@@ -189,51 +191,51 @@ def test_an_unknown_label_is_named_with_its_line(root: Path) -> None:
         (b"SIL\nS\xff\n", rf"{NAME}.txt: is not UTF-8 text \(byte 6\)"),
     ],
 )
-def test_a_damaged_file_of_labels_is_named(root: Path, content: bytes, message: str) -> None:
+def test_a_damaged_label_file_is_reported(root: Path, content: bytes, message: str) -> None:
     write_video(root, "P04_cam01_P04_coffee", "t")
     (root / "groundTruth" / f"{NAME}.txt").write_bytes(content)
     with pytest.raises(DatasetError, match=message):
         BREAKFAST.read(request(root))
-    wish = lenient(root)
-    (task,) = BREAKFAST.read(wish)
-    assert [one.name for one in task.recordings] == ["P04_cam01_P04_coffee"]
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    (task,) = BREAKFAST.read(query)
+    assert [take.name for take in task.recordings] == ["P04_cam01_P04_coffee"]
+    assert len(query.problems.skipped) == 1
 
 
 @pytest.mark.parametrize(
     "line",
     ["x SIL", "3", "-1 SIL", "2 pour_coffee", "1 stir", "9" * 20 + " stir", "9" * 5000 + " stir"],
 )
-def test_a_bad_line_of_the_mapping_is_named(root: Path, line: str) -> None:
+def test_a_wrong_line_of_the_mapping_is_reported(root: Path, line: str) -> None:
     (root / "mapping.txt").write_text(f"0 SIL\n1 pour_coffee\n2 take_cup\n{line}\n")
     with pytest.raises(DatasetError, match=r"mapping\.txt, line 4"):
         BREAKFAST.read(request(root))
-    wish = lenient(root)
-    (task,) = BREAKFAST.read(wish)
+    query = lenient(root)
+    (task,) = BREAKFAST.read(query)
     assert task.step_names == {2: "pour_coffee", 3: "take_cup"}
 
 
-def test_what_has_no_match_is_a_problem(root: Path) -> None:
+def test_files_without_a_counterpart_are_reported(root: Path) -> None:
     (root / "groundTruth" / "P05_cam01_P05_coffee.txt").write_text("SIL\n")
     np.save(root / "features" / "P06_cam01_P06_coffee.npy", np.zeros((4, 1)))
     np.save(root / "features" / "other.npy", np.zeros((4, 1)))
-    wish = lenient(root)
-    (task,) = BREAKFAST.read(wish)
-    assert [one.name for one in task.recordings] == [NAME]
-    assert [text.split(";")[0] for text in wish.problems.skipped] == [
+    query = lenient(root)
+    (task,) = BREAKFAST.read(query)
+    assert [take.name for take in task.recordings] == [NAME]
+    assert [text.split(";")[0] for text in query.problems.skipped] == [
         "other: is not a name of this dataset",
         "P05_cam01_P05_coffee.txt: has no features (.npy or .txt)",
         "P06_cam01_P06_coffee.npy: has no labels in groundTruth",
     ]
 
 
-def test_two_files_of_one_video_are_a_problem(root: Path) -> None:
+def test_two_feature_files_of_one_video_are_reported(root: Path) -> None:
     (root / "features" / f"{NAME}.txt").write_text("1 2\n" * 7)
     with pytest.raises(DatasetError, match="have the same name"):
         BREAKFAST.read(request(root))
 
 
-def test_pickled_and_flat_features_are_a_problem(root: Path) -> None:
+def test_pickled_and_one_dimensional_features_are_reported(root: Path) -> None:
     path = root / "features" / f"{NAME}.npy"
     np.save(path, np.array([{}, []], object), allow_pickle=True)
     with pytest.raises(DatasetError, match="pickled objects, which can run code and are refused"):
@@ -243,7 +245,7 @@ def test_pickled_and_flat_features_are_a_problem(root: Path) -> None:
         BREAKFAST.read(request(root))
 
 
-def test_rows_with_nan_are_invalid_and_a_recording_of_nothing_else_is_refused(root: Path) -> None:
+def test_rows_with_nan_are_invalid_and_a_recording_of_only_those_is_refused(root: Path) -> None:
     array = np.ones((4, 7))
     array[2, 3] = np.nan
     np.save(root / "features" / f"{NAME}.npy", array)
@@ -264,7 +266,7 @@ def test_rows_with_nan_are_invalid_and_a_recording_of_nothing_else_is_refused(ro
         (np.zeros((4, 7), [("x", float)]), r"\[\('x', '<f8'\)\]"),
     ],
 )
-def test_features_that_are_no_real_numbers_are_refused(
+def test_features_that_are_not_real_numbers_are_refused(
     root: Path, array: np.ndarray, shown: str
 ) -> None:
     np.save(root / "features" / f"{NAME}.npy", array)
@@ -275,14 +277,14 @@ def test_features_that_are_no_real_numbers_are_refused(
         task.recordings[0].features()
 
 
-def test_a_header_that_says_more_than_there_is_is_refused(root: Path) -> None:
+def test_a_header_that_states_more_than_the_file_contains_is_refused(root: Path) -> None:
     path = root / "features" / f"{NAME}.npy"
     path.write_bytes(path.read_bytes().replace(b"(4, 7), }    ", b"(1000000, 7)}"))
     with pytest.raises(DatasetError, match=rf"{NAME}\.npy: .* is 56,000,000 bytes, but there are"):
         BREAKFAST.read(request(root))
 
 
-def test_a_table_with_words_is_no_table(tmp_path: Path) -> None:
+def test_a_table_with_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "features").mkdir()
     (tmp_path / "groundTruth").mkdir()
     (tmp_path / "groundTruth" / NAME).write_text("SIL\n")
@@ -300,7 +302,7 @@ def test_labels_do_not_change_the_fingerprint(root: Path) -> None:
     assert after.features().fingerprint == first
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetMissingError, match="nowhere"):
         BREAKFAST.read(request(tmp_path / "nowhere"))
     with pytest.raises(DatasetMissingError, match="groundTruth"):
@@ -318,10 +320,10 @@ def test_an_unknown_cue_is_refused(root: Path) -> None:
 @pytest.mark.skipif(not REAL.exists(), reason=f"no real recordings in {REAL}")
 def test_real_breakfasts_are_read() -> None:
     (task,) = BREAKFAST.read(request(REAL))
-    assert [one.name[:3] for one in task.recordings] == ["P03", "P05", "P06", "P08", "P09"]
+    assert [take.name[:3] for take in task.recordings] == ["P03", "P05", "P06", "P08", "P09"]
     names = {0: "SIL", **task.step_names}
-    for one in task.recordings:
-        track = one.features().tracks["features"]
+    for take in task.recordings:
+        track = take.features().tracks["features"]
         assert track.width == 64
-        written = read_lines(REAL / "groundTruth" / one.name)
-        assert [names[int(i)] for i in one.annotation.labels_at(track.times)] == written
+        written = read_lines(REAL / "groundTruth" / take.name)
+        assert [names[int(i)] for i in take.annotation.labels_at(track.times)] == written

@@ -45,21 +45,21 @@ def lenient(root: Path) -> Request:
     return Request(root, Problems(lenient=True))
 
 
-def test_frames_count_from_zero_and_the_last_one_is_inside(root: Path) -> None:
+def test_frames_count_from_zero_and_the_last_one_is_included(root: Path) -> None:
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    labels = one.annotation.labels_at(np.arange(10) / 25)
+    (take,) = task.recordings
+    labels = take.annotation.labels_at(np.arange(10) / 25)
     assert task.step_names == {1: "flip table", 2: "other", 3: "spin leg"}
     assert labels.tolist() == [0, 0, 1, 1, 1, 2, 3, 3, 3, 0]
-    assert one.annotation.duration_seconds == pytest.approx(10 / 25)
-    assert (one.name, one.split) == (TAKE, "train")
+    assert take.annotation.duration_seconds == pytest.approx(10 / 25)
+    assert (take.name, take.split) == (TAKE, "train")
     assert (task.name, task.group) == ("Lack_TV_Bench", "ikea")
     (task,) = FORMAT.read(request(root, fps=10.0))
     labels = task.recordings[0].annotation.labels_at(np.arange(10) / 10)
     assert labels.tolist() == [0, 0, 1, 1, 1, 2, 3, 3, 3, 0]
 
 
-def test_furniture_is_the_task(root: Path) -> None:
+def test_each_piece_of_furniture_is_a_task(root: Path) -> None:
     write(root, {KEY: SEGMENTS, "Lack_Side_Table/x": [("spin leg", 0, 3)]}, subset="testing")
     tasks = FORMAT.read(request(root))
     assert [task.name for task in tasks] == ["Lack_Side_Table", "Lack_TV_Bench"]
@@ -71,7 +71,7 @@ def test_furniture_is_the_task(root: Path) -> None:
         FORMAT.read(request(root, task="Billy"))
 
 
-def test_lists_of_takes_and_actions_prevail(root: Path) -> None:
+def test_lists_of_takes_and_actions_overrule_the_label_file(root: Path) -> None:
     folder = root / "indexing_files"
     folder.mkdir()
     (folder / "train_cross_env.txt").write_text("Lack_TV_Bench/another\n")
@@ -83,10 +83,10 @@ def test_lists_of_takes_and_actions_prevail(root: Path) -> None:
     (folder / "atomic_action_list.txt").write_text("NA\nspin leg\nother\n")
     with pytest.raises(DatasetError, match=f"{TAKE}: unknown step 'flip table'"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
     assert [step.step for step in task.recordings[0].annotation.steps] == [1, 2]
-    assert len(wish.problems.skipped) == 1
+    assert len(query.problems.skipped) == 1
     (folder / "train_cross_env.txt").write_text(f"\n{KEY}\n")
     with pytest.raises(DatasetError, match=r"test_cross_env\.txt, line 1"):
         FORMAT.read(request(root))
@@ -99,10 +99,10 @@ def test_features_and_the_video_from_above_are_found(root: Path) -> None:
     video.parent.mkdir(parents=True)
     video.touch()
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    assert one.video == video
-    assert one.annotation.duration_seconds == pytest.approx(12 / 25)
-    assert one.features().tracks["features"].times[1] == pytest.approx(1 / 25)
+    (take,) = task.recordings
+    assert take.video == video
+    assert take.annotation.duration_seconds == pytest.approx(12 / 25)
+    assert take.features().tracks["features"].times[1] == pytest.approx(1 / 25)
     np.save(root / "features" / "Lack_TV_Bench" / f"{TAKE}.npy", np.ones((7, 3)))
     with pytest.raises(DatasetError, match=r"spin leg.* past the end of the recording"):
         FORMAT.read(request(root))
@@ -112,9 +112,9 @@ def test_features_and_labels_need_each_other(root: Path) -> None:
     folder = root / "features" / "Lack_TV_Bench"
     folder.mkdir(parents=True)
     np.save(folder / "more.npy", np.ones((12, 3)))
-    wish = lenient(root)
-    assert FORMAT.read(wish) == []
-    assert wish.problems.skipped == [
+    query = lenient(root)
+    assert FORMAT.read(query) == []
+    assert query.problems.skipped == [
         "Lack_TV_Bench/more.npy: has no labels in gt_segments.json",
         f"gt_segments.json, {KEY}: has no features",
     ]
@@ -131,15 +131,15 @@ def test_features_and_labels_need_each_other(root: Path) -> None:
         ),
     ],
 )
-def test_bad_segments_are_named_with_their_take(
+def test_wrong_segments_are_reported_with_their_take(
     root: Path, segment: tuple[str, int, int], message: str
 ) -> None:
     write(root, {KEY: [*SEGMENTS, segment]})
     with pytest.raises(DatasetError, match=rf"gt_segments\.json, {KEY}, segment 6: {message}"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert wish.problems.skipped
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert query.problems.skipped
     assert task.recordings[0].annotation.labels_at(np.array([3 / 25])).tolist() == [1]
 
 
@@ -162,21 +162,21 @@ def test_bad_segments_are_named_with_their_take(
         [{"label": "x", "segment": [3, 1]}],
     ],
 )
-def test_a_take_of_another_form_is_a_problem(root: Path, annotation: object) -> None:
+def test_a_take_of_the_wrong_form_is_reported(root: Path, annotation: object) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
     content = json.loads(path.read_text())
     content["database"]["Lack_TV_Bench/bad"] = {"subset": "training", "annotation": annotation}
     path.write_text(json.dumps(content))
     with pytest.raises(DatasetError, match=r"gt_segments\.json, Lack_TV_Bench/bad"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == [TAKE]
-    assert wish.problems.skipped
-    json.dumps(wish.problems.skipped, ensure_ascii=False).encode()  # can be written to reports
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == [TAKE]
+    assert query.problems.skipped
+    json.dumps(query.problems.skipped, ensure_ascii=False).encode()  # can be written to reports
 
 
-def test_a_subset_that_is_no_text_is_a_problem(root: Path) -> None:
+def test_a_subset_that_is_not_text_is_reported(root: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
     content = json.loads(path.read_text())
     for subset in ([1], 3, {"a": 1}):
@@ -189,7 +189,7 @@ def test_a_subset_that_is_no_text_is_a_problem(root: Path) -> None:
     assert FORMAT.read(request(root))[0].recordings[0].split == ""
 
 
-def test_numbers_of_thousands_of_digits_are_a_problem_where_they_matter(root: Path) -> None:
+def test_numbers_of_thousands_of_digits_are_reported_only_where_used(root: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
     usual = path.read_text()
     path.write_text(usual.replace("[9, 9]", f"[9, {5000 * '9'}]"))
@@ -200,31 +200,31 @@ def test_numbers_of_thousands_of_digits_are_a_problem_where_they_matter(root: Pa
     assert len(FORMAT.read(request(root))) == 1
 
 
-def test_a_take_that_is_there_twice_is_a_problem_and_the_first_counts(root: Path) -> None:
+def test_a_take_that_occurs_twice_is_reported_and_the_first_is_kept(root: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
-    one = json.dumps(json.loads(path.read_text())["database"][KEY])
-    other = one.replace("spin leg", "rotate table")
-    path.write_text(f'{{"database": {{"{KEY}": {one}, "{KEY}": {other}}}}}')
+    first = json.dumps(json.loads(path.read_text())["database"][KEY])
+    second = first.replace("spin leg", "rotate table")
+    path.write_text(f'{{"database": {{"{KEY}": {first}, "{KEY}": {second}}}}}')
     with pytest.raises(DatasetError, match=f"'{KEY}' occurs twice in one object"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
     assert task.step_names == {1: "flip table", 2: "other", 3: "spin leg"}
-    assert len(wish.problems.skipped) == 1
+    assert len(query.problems.skipped) == 1
 
 
 @pytest.mark.parametrize(
     "key",
     ["../x", "Lack_TV_Bench/../../x", "Lack_TV_Bench/..", "x", "/x", "Lack_TV_Bench/x\ud800"],
 )
-def test_names_that_lead_elsewhere_are_refused(root: Path, key: str) -> None:
+def test_names_that_lead_out_of_the_folder_are_refused(root: Path, key: str) -> None:
     write(root, {KEY: SEGMENTS, key: SEGMENTS})
     with pytest.raises(DatasetError, match="expected furniture/take"):
         FORMAT.read(request(root))
     assert len(FORMAT.read(lenient(root))) == 1
 
 
-def test_text_that_is_no_json_is_named_with_its_line(root: Path) -> None:
+def test_text_that_is_not_json_is_reported_with_its_line(root: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
     path.write_text('{"database":\n oops}')
     with pytest.raises(DatasetError, match=r"gt_segments\.json, line 2: is not JSON"):
@@ -234,7 +234,7 @@ def test_text_that_is_no_json_is_named_with_its_line(root: Path) -> None:
         FORMAT.read(request(root))
 
 
-def test_the_file_may_lie_higher_up(root: Path) -> None:
+def test_the_label_file_may_be_in_a_parent_folder(root: Path) -> None:
     path = root / "annotations" / "action_annotations" / "gt_segments.json"
     (root / "action_annotations").mkdir()
     path.rename(root / "action_annotations" / "gt_segments.json")

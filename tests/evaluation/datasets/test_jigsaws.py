@@ -37,15 +37,15 @@ def lenient(root: Path) -> Request:
     return Request(root, Problems(lenient=True))
 
 
-def test_frames_count_from_one_and_the_last_one_is_inside(root: Path) -> None:
+def test_frames_count_from_one_and_the_last_one_is_included(root: Path) -> None:
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    times = one.features().tracks["slave_left"].times
-    assert one.annotation.labels_at(times).tolist() == [0, 0, 1, 1, 1, 10, 10, 10, 0, 0]
-    assert one.annotation.duration_seconds == pytest.approx(10 / 30)
+    (take,) = task.recordings
+    times = take.features().tracks["slave_left"].times
+    assert take.annotation.labels_at(times).tolist() == [0, 0, 1, 1, 1, 10, 10, 10, 0, 0]
+    assert take.annotation.duration_seconds == pytest.approx(10 / 30)
     assert task.step_names == {1: "G1", 10: "G10"}
-    assert one.video == root / "Suturing" / "video" / "Suturing_B001_capture1.avi"
-    assert (one.name, task.name, task.group) == ("Suturing_B001", "Suturing", "jigsaws")
+    assert take.video == root / "Suturing" / "video" / "Suturing_B001_capture1.avi"
+    assert (take.name, task.name, task.group) == ("Suturing_B001", "Suturing", "jigsaws")
 
 
 def test_no_frame_of_a_long_trial_moves_to_a_neighbour(root: Path) -> None:
@@ -57,7 +57,7 @@ def test_no_frame_of_a_long_trial_moves_to_a_neighbour(root: Path) -> None:
     assert labels.tolist() == expected
 
 
-def test_every_arm_is_a_cue_and_those_of_the_robot_are_usual(root: Path) -> None:
+def test_every_arm_is_a_cue_and_those_of_the_robot_are_the_default(root: Path) -> None:
     (task,) = FORMAT.read(request(root))
     tracks = task.recordings[0].features().tracks
     assert list(tracks) == ["slave_left", "slave_right"]
@@ -72,7 +72,7 @@ def test_every_arm_is_a_cue_and_those_of_the_robot_are_usual(root: Path) -> None
         FORMAT.read(request(root, cues=("left_arm",)))
 
 
-def test_the_folder_of_one_task_will_do(root: Path) -> None:
+def test_the_folder_of_one_task_is_enough(root: Path) -> None:
     write_trial(root, "Knot_Tying_B001", "1 2 G12 \n")
     assert [task.name for task in FORMAT.read(request(root))] == ["Knot_Tying", "Suturing"]
     assert [task.name for task in FORMAT.read(request(root / "Knot_Tying"))] == ["Knot_Tying"]
@@ -94,36 +94,38 @@ def test_the_folder_of_one_task_will_do(root: Path) -> None:
         ("9 13 G2", r"line 3: frames 9 to 13 \(G2\) lie past the end .*\(10 frames\)"),
     ],
 )
-def test_a_bad_line_is_named_and_left_out_if_lenient(root: Path, line: str, message: str) -> None:
+def test_a_wrong_line_is_reported_and_left_out_if_lenient(
+    root: Path, line: str, message: str
+) -> None:
     path = root / "Suturing" / "transcriptions" / "Suturing_B001.txt"
     path.write_text(f"3 5 G1 \n6 8 G10 \n{line} \n")
     with pytest.raises(DatasetError, match=rf"Suturing_B001\.txt, {message}"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
     assert [step.step for step in task.recordings[0].annotation.steps] == [1, 10]
-    assert len(wish.problems.skipped) == 1
+    assert len(query.problems.skipped) == 1
 
 
 def test_a_gesture_may_last_two_frames_longer_than_the_kinematics(root: Path) -> None:
     write_trial(root, "Suturing_B001", "3 5 G1 \n9 12 G2 \n")
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    labels = one.annotation.labels_at(one.features().tracks["slave_left"].times)
+    (take,) = task.recordings
+    labels = take.annotation.labels_at(take.features().tracks["slave_left"].times)
     assert labels.tolist() == [0, 0, 1, 1, 1, 0, 0, 0, 2, 2]
 
 
-def test_a_trial_without_gestures_or_without_kinematics_is_a_problem(root: Path) -> None:
+def test_a_trial_without_gestures_or_without_kinematics_is_reported(root: Path) -> None:
     write_trial(root, "Suturing_D002", "1 2 G1 \n")
     (root / "Suturing" / "transcriptions" / "Suturing_D002.txt").unlink()
     with pytest.raises(DatasetError, match=r"Suturing_D002\.txt: has kinematics, but no trans"):
         FORMAT.read(request(root))
     write_trial(root, "Suturing_C001", "1 2 G1 \n")
     (root / "Suturing" / "kinematics" / "AllGestures" / "Suturing_C001.txt").unlink()
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["Suturing_B001"]
-    assert len(wish.problems.skipped) == 2
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["Suturing_B001"]
+    assert len(query.problems.skipped) == 2
 
 
 @pytest.mark.parametrize("gestures", [None, "", " \n\n"])
@@ -131,26 +133,26 @@ def test_trials_that_the_release_does_not_label_are_noted(root: Path, gestures: 
     write_trial(root, "Suturing_H002", gestures or "")
     if gestures is None:
         (root / "Suturing" / "transcriptions" / "Suturing_H002.txt").unlink()
-    wish = request(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["Suturing_B001"]
-    assert wish.problems.notes == ["Suturing_H002: left out: not labelled in the release"]
-    write_trial(root, "Suturing_H002", "1 2 G1 \n")  # by somebody else, later
+    query = request(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["Suturing_B001"]
+    assert query.problems.notes == ["Suturing_H002: left out: not labelled in the release"]
+    write_trial(root, "Suturing_H002", "1 2 G1 \n")  # as if labelled later
     assert len(FORMAT.read(request(root))[0].recordings) == 2
 
 
 @pytest.mark.parametrize(("gestures", "n_problems"), [("", 1), ("\n \n", 1), ("1 2 G77\n", 2)])
-def test_a_transcription_without_gestures_is_a_problem(
+def test_a_transcription_without_gestures_is_reported(
     root: Path, gestures: str, n_problems: int
 ) -> None:
     write_trial(root, "Suturing_C001", gestures)
     with pytest.raises(DatasetError, match=r"Suturing_C001\.txt"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["Suturing_B001"]
-    assert len(wish.problems.skipped) == n_problems
-    assert wish.problems.skipped[-1].startswith(
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["Suturing_B001"]
+    assert len(query.problems.skipped) == n_problems
+    assert query.problems.skipped[-1].startswith(
         "transcriptions/Suturing_C001.txt: a recording without labels"
     )
 
@@ -158,14 +160,14 @@ def test_a_transcription_without_gestures_is_a_problem(
 def test_without_kinematics_there_are_videos_and_gestures(root: Path) -> None:
     (root / "Suturing" / "kinematics").rename(root / "elsewhere")
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    assert one.features is None
-    assert one.video is not None
-    assert one.annotation.duration_seconds is None
+    (take,) = task.recordings
+    assert take.features is None
+    assert take.video is not None
+    assert take.annotation.duration_seconds is None
 
 
 @pytest.mark.parametrize("folder", ["transcriptions", "kinematics/AllGestures"])
-def test_text_that_is_no_utf8_is_a_problem(root: Path, folder: str) -> None:
+def test_text_that_is_not_utf_8_is_reported(root: Path, folder: str) -> None:
     (root / "Suturing" / folder / "Suturing_B001.txt").write_bytes(b"\xfe\xff")
     with pytest.raises(DatasetError, match=rf"^{folder}: Suturing_B001\.txt: is not UTF-8 text"):
         FORMAT.read(request(root))
@@ -182,19 +184,17 @@ def test_text_that_is_no_utf8_is_a_problem(root: Path, folder: str) -> None:
         ("\0" * 50, "is not a table of numbers"),
     ],
 )
-def test_kinematics_of_another_form_are_blamed_themselves(
-    root: Path, content: str, message: str
-) -> None:
+def test_wrong_kinematics_are_reported_as_such(root: Path, content: str, message: str) -> None:
     path = root / "Suturing" / "kinematics" / "AllGestures" / "Suturing_B001.txt"
     path.write_text(content)
     with pytest.raises(DatasetError, match=rf"^kinematics/AllGestures/{path.name}: {message}"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    assert FORMAT.read(wish) == []
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    assert FORMAT.read(query) == []
+    assert len(query.problems.skipped) == 1
 
 
-def test_damage_further_down_is_found_when_kinematics_are_read(root: Path) -> None:
+def test_damage_after_the_first_line_is_found_when_kinematics_are_read(root: Path) -> None:
     path = root / "Suturing" / "kinematics" / "AllGestures" / "Suturing_B001.txt"
     path.write_text(path.read_text() + "1 2 3\n")
     (task,) = FORMAT.read(request(root))
@@ -205,17 +205,17 @@ def test_damage_further_down_is_found_when_kinematics_are_read(root: Path) -> No
         task.recordings[0].features()
 
 
-def test_a_byte_order_mark_and_other_ends_of_lines_are_no_problem(root: Path) -> None:
+def test_a_byte_order_mark_and_other_line_ends_are_accepted(root: Path) -> None:
     for folder in ("transcriptions", "kinematics/AllGestures"):
         path = root / "Suturing" / folder / "Suturing_B001.txt"
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r"))
     (task,) = FORMAT.read(request(root))
-    (one,) = task.recordings
-    assert len(one.annotation.steps) == 2
-    assert one.features().tracks["slave_left"].features[0].tolist() == list(range(39, 58))
+    (take,) = task.recordings
+    assert len(take.annotation.steps) == 2
+    assert take.features().tracks["slave_left"].features[0].tolist() == list(range(39, 58))
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetMissingError, match="Knot_Tying, Needle_Passing, Suturing"):
         FORMAT.read(request(tmp_path))
     (tmp_path / "Suturing").mkdir()

@@ -40,14 +40,14 @@ def strict(root: Path, **wanted: Any) -> list[LabelledTask]:
     return read(Request(root, Problems(), **wanted))
 
 
-def refused(root: Path, complaint: str, **wanted: Any) -> tuple[LabelledRecording, ...]:
-    """Check the complaint about one thing; return what a lenient reader keeps without it."""
-    with pytest.raises(DatasetError, match=complaint):
+def refused(root: Path, message: str, **wanted: Any) -> tuple[LabelledRecording, ...]:
+    """Check that one problem is reported; return what a lenient reader keeps without it."""
+    with pytest.raises(DatasetError, match=message):
         strict(root, **wanted)
     problems = Problems(lenient=True)
     tasks = read(Request(root, problems, **wanted))
     assert len(problems.skipped) == 1
-    return tuple(one for task in tasks for one in task.recordings)
+    return tuple(take for task in tasks for take in task.recordings)
 
 
 def labels_of(recording: LabelledRecording) -> list[int]:
@@ -56,23 +56,23 @@ def labels_of(recording: LabelledRecording) -> list[int]:
     return recording.annotation.labels_at(track.times).tolist()
 
 
-def test_a_folder_of_files_is_one_task_and_gives_its_labels_back(tmp_path: Path) -> None:
+def test_a_folder_of_files_is_one_task_with_the_labels_of_the_files(tmp_path: Path) -> None:
     write(tmp_path / "knots" / "b.npz")
     write(tmp_path / "knots" / "a.npz", labels=np.array([1, 1, 1, 1, 0, 0, 0, 2]))
     (task,) = strict(tmp_path / "knots")
-    assert (task.name, [one.name for one in task.recordings]) == ("knots", ["a", "b"])
+    assert (task.name, [take.name for take in task.recordings]) == ("knots", ["a", "b"])
     assert labels_of(task.recordings[1]) == LABELS
     assert labels_of(task.recordings[0]) == [1, 1, 1, 1, 0, 0, 0, 2]
     assert task.step_names == {1: "1", 2: "2", 3: "3"}
     assert task.recordings[0].annotation.duration_seconds == 4.0
 
 
-def test_tracks_begin_at_0_whatever_the_clock_of_the_file_says(tmp_path: Path) -> None:
+def test_tracks_begin_at_0_whatever_the_times_of_the_file(tmp_path: Path) -> None:
     write(tmp_path / "a.npz")
     features = strict(tmp_path)[0].recordings[0].features
     assert features is not None
     recording = features()
-    assert recording.start_seconds == 0.0  # labels are on this clock, too
+    assert recording.start_seconds == 0.0  # labels use these times, too
     assert recording.tracks["hands"].times.tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]
 
 
@@ -102,13 +102,13 @@ def test_features_are_those_that_reading_the_file_gives(tmp_path: Path) -> None:
     assert features().path == path
 
 
-def test_irregular_times_give_the_labels_back_as_well(tmp_path: Path) -> None:
+def test_irregular_times_keep_the_labels(tmp_path: Path) -> None:
     times = np.cumsum(np.random.default_rng(0).uniform(1e-3, 5, 8))
     write(tmp_path / "a.npz", times=times)
     assert labels_of(strict(tmp_path)[0].recordings[0]) == LABELS
 
 
-def test_a_folder_of_folders_has_a_task_each_and_shares_the_names_of_steps(tmp_path: Path) -> None:
+def test_each_folder_in_a_folder_is_a_task_and_they_share_step_names(tmp_path: Path) -> None:
     root = tmp_path / "kitchen"
     write(root / "tea" / "a.npz")
     write(root / "soup" / "a.npz")
@@ -128,7 +128,7 @@ def test_labels_may_be_names(tmp_path: Path) -> None:
     write(tmp_path / "b.npz", labels=np.array(names, "S"))
     (task,) = strict(tmp_path)
     assert task.step_names == {1: "pour", 2: "stir"}
-    assert [labels_of(one) for one in task.recordings] == [[0, 0, 2, 2, 2, 1, 1, 0]] * 2
+    assert [labels_of(take) for take in task.recordings] == [[0, 0, 2, 2, 2, 1, 1, 0]] * 2
 
 
 def test_steps_that_are_not_listed_are_unknown(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_steps_that_are_not_listed_are_unknown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["two,pour", "2", "3,again", "id,name", "9" * 5000 + ",pour"])
-def test_bad_lines_of_steps_are_named_or_left_out(tmp_path: Path, line: str) -> None:
+def test_wrong_lines_of_steps_are_reported_or_left_out(tmp_path: Path, line: str) -> None:
     write(tmp_path / "a.npz")
     (tmp_path / "steps.csv").write_text(f"1,pour\n3,stir\n{line}\n")
     assert len(refused(tmp_path, r"steps\.csv, line 3: ")) == 1
@@ -167,22 +167,22 @@ def test_cues_that_are_not_equally_wide_everywhere_are_not_used(tmp_path: Path) 
     ]
 
 
-def test_a_named_cue_must_be_equally_wide_everywhere(tmp_path: Path) -> None:
+def test_a_requested_cue_must_be_equally_wide_everywhere(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", objects=np.ones((8, 4)))
     write(tmp_path / "b.npz", objects=np.ones((8, 12)))
-    complaint = r"b\.npz: has the cues objects \(12\), others have objects \(4\)"
-    kept = refused(tmp_path, complaint, cues=("objects",))
-    assert [one.name for one in kept] == ["a"]
+    message = r"b\.npz: has the cues objects \(12\), others have objects \(4\)"
+    kept = refused(tmp_path, message, cues=("objects",))
+    assert [take.name for take in kept] == ["a"]
 
 
-def test_a_named_cue_must_be_there(tmp_path: Path) -> None:
+def test_a_requested_cue_must_exist(tmp_path: Path) -> None:
     write(tmp_path / "a.npz")
     write(tmp_path / "b.npz", gaze=np.ones((8, 4)))
     kept = refused(tmp_path, r"a\.npz: no cue 'gaze'.*: hands", cues=("gaze",))
-    assert [one.name for one in kept] == ["b"]
+    assert [take.name for take in kept] == ["b"]
 
 
-def test_a_cue_that_no_file_has_is_a_slip_of_whoever_asks(tmp_path: Path) -> None:
+def test_a_cue_that_no_file_has_is_an_error_of_the_request(tmp_path: Path) -> None:
     write(tmp_path / "set" / "tea" / "a.npz")
     write(tmp_path / "set" / "jam" / "b.npz", gaze=np.ones((8, 4)))
     words = "no cue 'feet' in any file; known here: hands"
@@ -208,7 +208,7 @@ def test_labels_are_never_a_cue(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arrays", "complaint"),
+    ("arrays", "message"),
     [
         ({"labels": None}, "a recording without labels"),
         ({"labels": np.array([0, 0, 3, np.nan, 3, 1, 1, 0])}, "label nan of moment 4"),
@@ -229,16 +229,16 @@ def test_labels_are_never_a_cue(tmp_path: Path) -> None:
         ({"hands": np.ones((7, 2))}, "hands has 7 rows, but there are 8 times"),
     ],
 )
-def test_a_bad_file_is_named_or_left_out(
-    tmp_path: Path, arrays: dict[str, Any], complaint: str
+def test_a_wrong_file_is_reported_or_left_out(
+    tmp_path: Path, arrays: dict[str, Any], message: str
 ) -> None:
     write(tmp_path / "a.npz")
     write(tmp_path / "b.npz", **arrays)
-    kept = refused(tmp_path, rf"b\.npz: {complaint}")
-    assert [one.name for one in kept] == ["a"]
+    kept = refused(tmp_path, rf"b\.npz: {message}")
+    assert [take.name for take in kept] == ["a"]
 
 
-def test_whole_numbers_may_be_written_as_fractions(tmp_path: Path) -> None:
+def test_whole_numbers_may_be_floats(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", labels=np.array(LABELS, float))
     assert labels_of(strict(tmp_path)[0].recordings[0]) == LABELS
 
@@ -253,7 +253,9 @@ def test_rows_with_nan_are_invalid_moments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip", pickle.dumps({"labels": [1]})])
-def test_files_that_are_no_archives_are_named_or_left_out(tmp_path: Path, content: bytes) -> None:
+def test_files_that_are_not_archives_are_reported_or_left_out(
+    tmp_path: Path, content: bytes
+) -> None:
     write(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(content)
     assert len(refused(tmp_path, r"b\.npz: cannot be read as \.npz")) == 1
@@ -265,7 +267,7 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     assert len(refused(tmp_path, r"b\.npz: cannot be read as \.npz .*holds pickled objects")) == 1
 
 
-def test_labels_that_are_no_array_are_refused(tmp_path: Path) -> None:
+def test_labels_that_are_not_an_array_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.npz")
     write(tmp_path / "b.npz", labels=None)
     with zipfile.ZipFile(tmp_path / "b.npz", "a") as archive:
@@ -273,23 +275,23 @@ def test_labels_that_are_no_array_are_refused(tmp_path: Path) -> None:
     assert len(refused(tmp_path, r"b\.npz: cannot be read .*`labels` in it is no array")) == 1
 
 
-def test_two_files_of_one_name_are_a_problem(tmp_path: Path) -> None:
+def test_two_files_with_the_same_name_are_reported(tmp_path: Path) -> None:
     write(tmp_path / "a.npz").rename(tmp_path / "a.NPZ")
     write(tmp_path / "a.npz")
-    if len(list(tmp_path.iterdir())) == 2:  # else this file system takes both names for one
+    if len(list(tmp_path.iterdir())) == 2:  # else the file system ignores case
         assert len(refused(tmp_path, r"a\.npz and a\.NPZ have the same name")) == 1
 
 
-def test_another_frame_rate_than_stated_is_a_problem(tmp_path: Path) -> None:
+def test_a_frame_rate_other_than_the_stated_one_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", times=np.arange(8) / 2.01)
     write(tmp_path / "b.npz", times=np.arange(8) / 30)
     kept = refused(
         tmp_path, r"b\.npz: its times have 30 moments per second, but --fps says 2", fps=2.0
     )
-    assert [one.name for one in kept] == ["a"]
+    assert [take.name for take in kept] == ["a"]
 
 
-def test_files_without_times_take_the_frame_rate_that_is_stated(tmp_path: Path) -> None:
+def test_files_without_times_use_the_stated_frame_rate(tmp_path: Path) -> None:
     write(tmp_path / "a.npz", times=None)
     recording = strict(tmp_path, fps=4.0)[0].recordings[0]
     assert labels_of(recording) == LABELS
@@ -305,7 +307,7 @@ def test_a_folder_that_is_missing_or_empty_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not REAL.is_dir(), reason=f"no real recordings in {REAL}")
 @pytest.mark.parametrize("name", ["jigsaws/Suturing", "bimacs_zed", "openpack/boxes", "cad120"])
-def test_real_files_give_exactly_their_labels_back(name: str) -> None:
+def test_real_files_keep_exactly_their_labels(name: str) -> None:
     for task in strict(REAL / name):
         folder = REAL / name / (task.name if task.group else "")
         assert len(task.recordings) == len(list(folder.glob("*.npz")))

@@ -79,7 +79,7 @@ def test_phases_count_from_one_and_there_is_no_background(root: Path) -> None:
     first, second = task.recordings
     assert first.annotation.labels_at(np.arange(4) / 25).tolist() == [1, 1, 2, 3]
     assert second.annotation.labels_at(np.arange(2) / 25).tolist() == [2, 3]
-    assert [(one.name, one.split) for one in task.recordings] == [
+    assert [(take.name, take.split) for take in task.recordings] == [
         ("0946", "train"),
         ("0950", "test"),
     ]
@@ -88,7 +88,7 @@ def test_phases_count_from_one_and_there_is_no_background(root: Path) -> None:
     assert task.recordings[0].annotation.duration_seconds == pytest.approx(4 / 50)
 
 
-def test_actions_have_other_spellings(root: Path) -> None:
+def test_actions_may_be_spelled_differently(root: Path) -> None:
     write_labels(root, "train", "bowling", "0500", [0, 2])
     write_labels(root, "train", "pushups", "1500", [0, 1])
     assert [task.name for task in FORMAT.read(request(root))] == ["bowl", "golf_swing", "pushup"]
@@ -108,24 +108,24 @@ def test_features_have_one_row_per_label(root: Path) -> None:
     first, second = task.recordings
     assert first.features().tracks["features"].times[1] == pytest.approx(1 / 25)
     assert second.features().tracks["pose"].times[1] == pytest.approx(1 / 25)
-    assert [one.video for one in task.recordings] == [root / "videos" / "0946.mp4", None]
+    assert [take.video for take in task.recordings] == [root / "videos" / "0946.mp4", None]
     for rows in (1, 7):
         np.save(root / "features" / "0946.npy", np.ones((rows, 3)))
         message = rf"train/golf_swing/0946\.npy: has 4 .* features/0946\.npy has {rows} rows"
         with pytest.raises(DatasetError, match=message):
             FORMAT.read(request(root))
     (root / "features" / "0950.npz").unlink()
-    wish = lenient(root)
-    assert FORMAT.read(wish) == []
-    assert len(wish.problems.skipped) == 2
+    query = lenient(root)
+    assert FORMAT.read(query) == []
+    assert len(query.problems.skipped) == 2
 
 
-def test_where_a_frame_or_two_are_missing_both_end_with_the_shorter(root: Path) -> None:
+def test_features_and_labels_that_differ_by_two_frames_are_cut_to_the_shorter(root: Path) -> None:
     (root / "features").mkdir()
     np.save(root / "features" / "0946.npy", np.arange(12.0).reshape(6, 2))
     np.save(root / "features" / "0950.npy", np.ones((1, 2)))
-    wish = request(root)
-    (task,) = FORMAT.read(wish)
+    query = request(root)
+    (task,) = FORMAT.read(query)
     first, second = task.recordings
     recording = first.features()
     assert recording.tracks["features"].features.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
@@ -134,7 +134,7 @@ def test_where_a_frame_or_two_are_missing_both_end_with_the_shorter(root: Path) 
     assert second.annotation.labels_at(np.arange(1) / 25).tolist() == [2]
     assert second.annotation.duration_seconds == pytest.approx(1 / 25)
     assert len(second.features().tracks["features"]) == 1
-    assert wish.problems.notes == [
+    assert query.problems.notes == [
         "golf_swing: labels and features differ by up to 2 frames (videos: 2, first 0946); both "
         "are cut to the shorter length"
     ]
@@ -143,16 +143,16 @@ def test_where_a_frame_or_two_are_missing_both_end_with_the_shorter(root: Path) 
     assert task.recordings[0].features().fingerprint != recording.fingerprint
 
 
-def test_labels_are_on_the_clock_of_features_that_have_one(root: Path) -> None:
+def test_labels_use_the_times_of_the_features_if_there_are_some(root: Path) -> None:
     (root / "features").mkdir()
     times = np.array([1.0, 1.1, 1.2, 1.4])
     np.savez(root / "features" / "0946.npz", times=times, pose=np.ones((4, 3)))
     np.savez(root / "features" / "0950.npz", times=times[:2], pose=np.ones((2, 3)))
     (task,) = FORMAT.read(request(root))
-    (one, _) = task.recordings
-    assert one.features().start_seconds == 1.0
-    assert one.annotation.labels_at(times).tolist() == [1, 1, 2, 3]
-    assert one.annotation.duration_seconds == pytest.approx(1.6)
+    (take, _) = task.recordings
+    assert take.features().start_seconds == 1.0
+    assert take.annotation.labels_at(times).tolist() == [1, 1, 2, 3]
+    assert take.annotation.duration_seconds == pytest.approx(1.6)
     (task,) = FORMAT.read(request(root, fps=10.0))
     assert task.recordings[0].annotation.duration_seconds == pytest.approx(0.4)
     np.savez(root / "features" / "0946.npz", times=np.arange(9.0), pose=np.ones((9, 3)))
@@ -170,30 +170,28 @@ def test_features_and_videos_may_be_called_by_number_and_action(root: Path) -> N
     np.save(root / "features" / "0950_golf_swing.npy", np.ones((2, 3)))
     (root / "videos" / "0950_golf_swing.mp4").touch()
     (task,) = FORMAT.read(request(root))
-    assert [one.name for one in task.recordings] == ["0946", "0950"]
-    lengths = [len(one.features().tracks["features"]) for one in task.recordings]
+    assert [take.name for take in task.recordings] == ["0946", "0950"]
+    lengths = [len(take.features().tracks["features"]) for take in task.recordings]
     assert lengths == [4, 2]
-    watched = [one.video for one in task.recordings]
+    watched = [take.video for take in task.recordings]
     assert watched == [None, root / "videos" / "0950_golf_swing.mp4"]
 
 
 @pytest.mark.parametrize("other", ["0946_bowl", "0946_golf_swing"])
-def test_a_number_alone_tells_nothing_if_the_action_is_another_or_files_are_two(
-    root: Path, other: str
-) -> None:
+def test_a_number_does_not_match_another_action_or_two_files(root: Path, other: str) -> None:
     (root / "features").mkdir()
     np.save(root / "features" / "0950.npy", np.ones((2, 3)))
     np.save(root / "features" / f"{other}.npy", np.ones((4, 3)))
     if other == "0946_golf_swing":
         np.save(root / "features" / "0946_again.npy", np.ones((4, 3)))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["0950"]
-    assert f"features/{other}.npy: has no labels, by its name or number" in (wish.problems.skipped)
-    assert wish.problems.skipped[-1] == "train/golf_swing/0946.npy: has no features"
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["0950"]
+    assert f"features/{other}.npy: has no labels, by its name or number" in (query.problems.skipped)
+    assert query.problems.skipped[-1] == "train/golf_swing/0946.npy: has no features"
 
 
-def test_features_without_labels_are_a_problem_of_their_own_task_alone(root: Path) -> None:
+def test_features_without_labels_are_reported_for_their_own_task_only(root: Path) -> None:
     write_labels(root, "train", "bowl", "0306", [0, 1, 2])
     (root / "features").mkdir()
     for name, n in (("0946", 4), ("0950", 2), ("0306", 3), ("0307_bowl", 3)):
@@ -204,20 +202,20 @@ def test_features_without_labels_are_a_problem_of_their_own_task_alone(root: Pat
     assert len(task.recordings) == 2
 
 
-def test_a_folder_in_place_of_a_file_of_labels_is_a_problem(root: Path) -> None:
+def test_a_folder_in_place_of_a_label_file_is_reported(root: Path) -> None:
     path = root / "penn_action_labels" / "train" / "golf_swing" / "0946.npy"
     path.unlink()
     path.mkdir()
     with pytest.raises(DatasetError, match=r"train/golf_swing/0946\.npy: is a folder; expected"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["0950"]
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["0950"]
+    assert len(query.problems.skipped) == 1
 
 
 @pytest.mark.parametrize("closed", ["train", "train/golf_swing"])
-def test_a_folder_of_labels_that_cannot_be_read_is_a_problem(
+def test_a_label_folder_that_cannot_be_read_is_reported(
     root: Path, closed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = root / "penn_action_labels" / closed
@@ -231,13 +229,13 @@ def test_a_folder_of_labels_that_cannot_be_read_is_a_problem(
     monkeypatch.setattr(Path, "iterdir", raise_dataset_error)
     with pytest.raises(DatasetError, match=rf"{closed}: cannot be read \(Permission denied\)"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["0950"]
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["0950"]
+    assert len(query.problems.skipped) == 1
 
 
-def test_damaged_labels_and_features_of_one_name_are_told_apart(root: Path) -> None:
+def test_messages_about_labels_and_features_of_the_same_name_differ(root: Path) -> None:
     (root / "features").mkdir()
     np.save(root / "features" / "0950.npy", np.ones((2, 3)))
     (root / "features" / "0946.npy").write_bytes(b"no such thing")
@@ -254,13 +252,13 @@ def test_an_unknown_phase_is_named_with_its_frame(root: Path, phase: int) -> Non
     write_labels(root, "train", "golf_swing", "0946", [0, phase])
     with pytest.raises(DatasetError, match=rf"0946\.npy, frame 2: phase {phase}, but golf_swing"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    (task,) = FORMAT.read(wish)
-    assert [one.name for one in task.recordings] == ["0950"]
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    (task,) = FORMAT.read(query)
+    assert [take.name for take in task.recordings] == ["0950"]
+    assert len(query.problems.skipped) == 1
 
 
-def test_an_unknown_action_is_a_problem(root: Path) -> None:
+def test_an_unknown_action_is_reported(root: Path) -> None:
     write_labels(root, "train", "yoga", "0001", [0])
     with pytest.raises(DatasetError, match="train/yoga: unknown action"):
         FORMAT.read(request(root))
@@ -276,17 +274,17 @@ def test_an_unknown_action_is_a_problem(root: Path) -> None:
         (np.array([], int), "expected one integer per frame"),
     ],
 )
-def test_labels_of_another_form_are_a_problem(root: Path, array: object, message: str) -> None:
+def test_labels_of_the_wrong_form_are_reported(root: Path, array: object, message: str) -> None:
     path = write_labels(root, "train", "golf_swing", "0946", [0])
     np.save(path, array, allow_pickle=True)
     with pytest.raises(DatasetError, match=rf"0946\.npy: .*{message}"):
         FORMAT.read(request(root))
-    wish = lenient(root)
-    assert len(FORMAT.read(wish)[0].recordings) == 1
-    assert len(wish.problems.skipped) == 1
+    query = lenient(root)
+    assert len(FORMAT.read(query)[0].recordings) == 1
+    assert len(query.problems.skipped) == 1
 
 
-def test_a_video_in_both_splits_is_a_problem(root: Path) -> None:
+def test_a_video_in_both_splits_is_reported(root: Path) -> None:
     write_labels(root, "val", "golf_swing", "0946", [0])
     with pytest.raises(DatasetError, match=r"0946\.npy: 0946 occurs twice"):
         FORMAT.read(request(root))
@@ -306,7 +304,7 @@ def test_labels_in_records_are_read(tmp_path: Path) -> None:
     (tmp_path / "tfrecords" / "pitch_train-0-of-1.tfrecord").write_bytes(train)
     (tmp_path / "squats_val_0_of_1.tfrecords").write_bytes(record(example("0003", [3, 0])))
     tasks = FORMAT.read(request(tmp_path))
-    assert [(task.name, one.name, one.split) for task in tasks for one in task.recordings] == [
+    assert [(task.name, take.name, take.split) for task in tasks for take in task.recordings] == [
         ("baseball_pitch", "0001_baseball_pitch", "train"),
         ("bowl", "7_bowling", "train"),
         ("squat", "0003", "test"),
@@ -326,17 +324,17 @@ def test_records_find_features_and_videos_by_number(tmp_path: Path) -> None:
     assert task.recordings[0].features().tracks["features"].width == 3
 
 
-def test_damaged_records_are_named_with_their_byte(tmp_path: Path) -> None:
+def test_damaged_records_are_reported_with_their_byte(tmp_path: Path) -> None:
     path = tmp_path / "bowl_train.tfrecord"
     first, second = record(example("a_bowl", [0, 1])), record(example("b_bowl", [2, 2]))
     for cut in (1, 11, 12, len(second) - 1):
         path.write_bytes(first + second[:cut])
         with pytest.raises(DatasetError, match=rf"bowl_train\.tfrecord, byte {len(first)}: ends"):
             FORMAT.read(request(tmp_path))
-        wish = lenient(tmp_path)
-        (task,) = FORMAT.read(wish)
-        assert [one.name for one in task.recordings] == ["a_bowl"]
-        assert len(wish.problems.skipped) == 1
+        query = lenient(tmp_path)
+        (task,) = FORMAT.read(query)
+        assert [take.name for take in task.recordings] == ["a_bowl"]
+        assert len(query.problems.skipped) == 1
     for flipped, message in ((0, "checksum of a length"), (30, "checksum of a record is wrong")):
         damaged = bytearray(second)
         damaged[flipped] ^= 1
@@ -351,10 +349,10 @@ def test_large_records_are_read_without_their_checksum(
     monkeypatch.setattr(tfrecord, "CHECKED_BYTES", 10)
     path = tmp_path / "x.tfrecord"
     path.write_bytes(record(b"more than ten bytes")[:-1] + b"?")
-    assert [one.data for one in read_records(path)] == [b"more than ten bytes"]
+    assert [record.data for record in read_records(path)] == [b"more than ten bytes"]
 
 
-def test_records_that_tell_too_little_are_a_problem(tmp_path: Path) -> None:
+def test_incomplete_records_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "train.tfrecord"
     good = record(example("a_bowl", [0]))
     for bad, message in (
@@ -367,10 +365,10 @@ def test_records_that_tell_too_little_are_a_problem(tmp_path: Path) -> None:
         path.write_bytes(good + record(bad))
         with pytest.raises(DatasetError, match=message):
             FORMAT.read(request(tmp_path))
-        wish = lenient(tmp_path)
-        (task,) = FORMAT.read(wish)
-        assert [one.name for one in task.recordings] == ["a_bowl"]
-        assert len(wish.problems.skipped) == 1
+        query = lenient(tmp_path)
+        (task,) = FORMAT.read(query)
+        assert [take.name for take in task.recordings] == ["a_bowl"]
+        assert len(query.problems.skipped) == 1
 
 
 def test_only_wanted_features_are_parsed_and_integers_may_be_negative_or_unpacked() -> None:
@@ -382,7 +380,7 @@ def test_only_wanted_features_are_parsed_and_integers_may_be_negative_or_unpacke
     assert parse_example(unpacked, ("len",)).context == {"len": [7, 1]}
 
 
-def test_a_cut_example_is_an_error_or_shorter_but_never_anything_else() -> None:
+def test_a_truncated_example_is_an_error_or_shorter_but_never_wrong() -> None:
     data = example("a_bowl", [0, 1, 2])
     for length in range(len(data)):
         try:

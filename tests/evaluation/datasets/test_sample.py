@@ -1,4 +1,4 @@
-"""The generated recording is what it says, the same for the same seed, and not given away."""
+"""The generated recording is as documented, reproducible by seed, and not trivial to segment."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_video_is_about_ninety_seconds_of_640_by_360_at_30_fps(filmed: Filme
     assert 85 <= filmed.seconds <= 95
 
 
-def test_the_three_files_lie_side_by_side_and_nothing_else_is_left(filmed: Filmed) -> None:
+def test_only_the_three_files_are_left_in_the_folder(filmed: Filmed) -> None:
     sample = filmed.sample
     names = sorted(path.name for path in sample.video.parent.iterdir())
     assert names == ["work-bench.gaze.csv", "work-bench.mp4", "work-bench.steps.csv"]

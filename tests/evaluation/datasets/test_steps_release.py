@@ -30,7 +30,7 @@ def put(path: Path, text: str) -> Path:
 
 
 def release(root: Path) -> Path:
-    """Write 7 and 5 frames in shuffled rows; row r holds r, 10 r, 100 r and a counter.
+    """Write 7 and 5 frames in shuffled rows; row r contains r, 10 r, 100 r and a counter.
 
     Motion has no row for a recording's last frame, and counts frames from 0.
     """
@@ -53,7 +53,7 @@ def recordings(root: Path, **wanted: object) -> tuple[LabelledRecording, ...]:
 def skipped(root: Path) -> tuple[list[str], list[str]]:
     problems = Problems(lenient=True)
     tasks = read(Request(root, problems))
-    return [one.name for task in tasks for one in task.recordings], problems.skipped
+    return [take.name for task in tasks for take in task.recordings], problems.skipped
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def _written(tmp_path: Path) -> None:
     release(tmp_path)
 
 
-def test_every_second_frame_is_a_moment_and_the_counter_is_dropped(tmp_path: Path) -> None:
+def test_every_other_frame_is_a_moment_and_the_counter_is_dropped(tmp_path: Path) -> None:
     first, second = recordings(tmp_path)
     assert first.features is not None
     assert second.features is not None
@@ -98,7 +98,7 @@ def test_motion_is_a_second_cue_invalid_where_it_has_no_row(tmp_path: Path) -> N
     assert tracks["appearance"].valid.all()
 
 
-def test_the_frame_that_motion_lacks_is_meant_but_nan_is_not(tmp_path: Path) -> None:
+def test_the_missing_last_frame_of_motion_is_expected_but_nan_is_not(tmp_path: Path) -> None:
     features = recordings(tmp_path)[0].features
     assert features is not None
     assert features().marked == {"appearance", "motion"}
@@ -108,13 +108,13 @@ def test_the_frame_that_motion_lacks_is_meant_but_nan_is_not(tmp_path: Path) -> 
     assert features().marked == {"appearance"}
 
 
-def test_frames_that_a_table_lacks_are_named_or_left_out(tmp_path: Path) -> None:
+def test_missing_frames_of_a_table_are_reported_or_left_out(tmp_path: Path) -> None:
     path = (tmp_path / DAT).with_suffix(".json")
     rows = json.loads(path.read_text())
     del rows["frames/0003/00003.jpg"]
     path.write_text(json.dumps(rows))
-    complaint = r"_4\.dat: has no row for 1 frames of 0003, first frame 3"
-    with pytest.raises(DatasetError, match=complaint):
+    message = r"_4\.dat: has no row for 1 frames of 0003, first frame 3"
+    with pytest.raises(DatasetError, match=message):
         recordings(tmp_path)
     names, left_out = skipped(tmp_path)
     assert (names, len(left_out)) == (["0003", "0004"], 1)
@@ -132,9 +132,9 @@ def test_cues_are_picked_by_name(tmp_path: Path) -> None:
         recordings(tmp_path, cues=("motion",))
 
 
-def test_fingerprints_are_of_the_features_and_not_of_the_labels(tmp_path: Path) -> None:
+def test_fingerprints_depend_on_features_and_not_on_labels(tmp_path: Path) -> None:
     def prints() -> list[str]:
-        return [one.features().fingerprint for one in recordings(tmp_path) if one.features]
+        return [take.features().fingerprint for take in recordings(tmp_path) if take.features]
 
     before = prints()
     assert len({*before}) == 2
@@ -144,7 +144,7 @@ def test_fingerprints_are_of_the_features_and_not_of_the_labels(tmp_path: Path) 
     assert prints()[0] != before[0]
 
 
-def test_rows_with_nan_are_invalid_and_a_recording_of_them_alone_is_refused(
+def test_rows_with_nan_are_invalid_and_a_recording_of_only_those_is_refused(
     tmp_path: Path,
 ) -> None:
     (tmp_path / NPY).unlink()
@@ -159,7 +159,7 @@ def test_rows_with_nan_are_invalid_and_a_recording_of_them_alone_is_refused(
         features()
 
 
-def test_a_table_that_was_cut_short_is_refused(tmp_path: Path) -> None:
+def test_an_incomplete_table_is_refused(tmp_path: Path) -> None:
     with (tmp_path / DAT).open("r+b") as file:
         file.truncate(100)
     with pytest.raises(DatasetError, match=r"_12_4\.dat: has 100 bytes; expected 192: 12 x 4"):
@@ -193,18 +193,18 @@ def test_pickled_motion_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "message"),
     [
         (b"abc" * 99, "it is something else; pickles"),
         (b"", "it is empty"),
         (b"\x93NUMPY\x01\x00\xff\xffabc", "its header is damaged"),
     ],
 )
-def test_motion_that_is_something_else_is_refused_in_our_own_words(
-    tmp_path: Path, content: bytes, complaint: str
+def test_motion_of_another_file_type_is_refused_with_a_clear_message(
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     (tmp_path / NPY).write_bytes(content)
-    with pytest.raises(DatasetError, match=complaint) as caught:
+    with pytest.raises(DatasetError, match=message) as caught:
         skipped(tmp_path)
     assert "allow_pickle" not in str(caught.value)
 
@@ -220,7 +220,7 @@ def test_motion_must_be_a_table_of_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "row"), [("00001.jpg", 3), ("frames/0003/x.jpg", 3), ("a/0003/00001.jpg", 99)]
 )
-def test_entries_of_a_mapping_that_cannot_be_are_named_or_left_out(
+def test_impossible_entries_of_a_mapping_are_reported_or_left_out(
     tmp_path: Path, key: str, row: int
 ) -> None:
     path = (tmp_path / DAT).with_suffix(".json")
@@ -231,7 +231,7 @@ def test_entries_of_a_mapping_that_cannot_be_are_named_or_left_out(
     assert (names, len(left_out)) == (["0003", "0004"], 1)
 
 
-def test_frame_numbers_far_beyond_the_frames_are_named_or_left_out(tmp_path: Path) -> None:
+def test_frame_numbers_far_beyond_the_frames_are_reported_or_left_out(tmp_path: Path) -> None:
     path = (tmp_path / DAT).with_suffix(".json")
     path.write_text(path.read_text().replace("0004/00005", "0004/999999999"))
     with pytest.raises(DatasetError, match="0004 has 5 frames, numbered from 1 to 999999999"):
@@ -240,7 +240,7 @@ def test_frame_numbers_far_beyond_the_frames_are_named_or_left_out(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "{", "\udcff"])
-def test_a_mapping_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_mapping_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / DAT).with_suffix(".json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(DatasetError, match=r"meccano_conv5c_12_4\.json: "):
         skipped(tmp_path)
@@ -250,13 +250,13 @@ def test_recordings_without_labels_are_left_out_with_a_note(tmp_path: Path) -> N
     (tmp_path / "annotations/0004.csv").unlink()
     problems = Problems()
     (task,) = read(Request(tmp_path, problems))
-    assert [one.name for one in task.recordings] == ["0003"]
+    assert [take.name for take in task.recordings] == ["0003"]
     assert problems.notes == [
         "0004: left out: it has features, but there is no annotations/0004.csv"
     ]
 
 
-def test_labels_without_a_recording_are_named_or_left_out(tmp_path: Path) -> None:
+def test_labels_without_a_recording_are_reported_or_left_out(tmp_path: Path) -> None:
     (tmp_path / "annotations/0004.csv").rename(tmp_path / "annotations/0005.csv")
     with pytest.raises(DatasetError, match=r"0005\.csv: labels without a recording: .*of 0005"):
         recordings(tmp_path)
@@ -264,7 +264,7 @@ def test_labels_without_a_recording_are_named_or_left_out(tmp_path: Path) -> Non
     assert (names, len(left_out)) == (["0003"], 1)
 
 
-def test_two_files_of_labels_of_one_recording_are_a_problem(tmp_path: Path) -> None:
+def test_two_label_files_of_one_recording_are_reported(tmp_path: Path) -> None:
     put(tmp_path / "annotations/3.csv", "0.0,0.2,1 align\n")
     with pytest.raises(DatasetError, match=r"3\.csv: 0003\.csv also contains labels of 0003"):
         recordings(tmp_path)
@@ -272,7 +272,7 @@ def test_two_files_of_labels_of_one_recording_are_a_problem(tmp_path: Path) -> N
     assert (names, len(left_out)) == (["0003", "0004"], 1)
 
 
-def test_labels_past_the_last_frame_are_named_or_left_out(tmp_path: Path) -> None:
+def test_labels_past_the_last_frame_are_reported_or_left_out(tmp_path: Path) -> None:
     put(tmp_path / "annotations/0004.csv", "0.1,0.2,2 screw\n0.3,1.0,1 align\n")
     with pytest.raises(DatasetError, match=r"0004\.csv, line 2: .* lies past the end"):
         recordings(tmp_path)
@@ -330,7 +330,7 @@ def test_pickles_of_anything_but_names_and_rows_are_refused(tmp_path: Path, cont
     assert not path.with_suffix(".json").exists()
 
 
-def test_nothing_is_read_before_somebody_agrees(tmp_path: Path) -> None:
+def test_nothing_is_read_before_the_user_agrees(tmp_path: Path) -> None:
     path = tmp_path / "map.pkl"
     path.write_bytes(pickle.dumps({"a/0003/00001.jpg": 0}))
     command = [sys.executable, "-m", "stepreel.evaluation.datasets.convert_mapping", str(path)]

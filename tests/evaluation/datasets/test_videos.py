@@ -48,7 +48,7 @@ def strict(folder: Path, truth: Path | None = None, fps: float | None = None) ->
 def lenient(folder: Path, fps: float | None = None) -> tuple[list[str], int]:
     problems = Problems(lenient=True)
     tasks = read(Request(folder, problems, fps=fps))
-    return [one.name for task in tasks for one in task.recordings], len(problems.skipped)
+    return [take.name for task in tasks for take in task.recordings], len(problems.skipped)
 
 
 def test_videos_and_labels_of_one_folder_are_paired_by_name(folder: Path) -> None:
@@ -56,15 +56,17 @@ def test_videos_and_labels_of_one_folder_are_paired_by_name(folder: Path) -> Non
     put(folder / "b.csv", "1.0,2.0,3 stir\n5.0,6.0,7 cut\n")
     task = strict(folder)
     assert (task.name, task.step_names) == ("bench", {3: "stir", 7: "cut"})
-    assert [one.name for one in task.recordings] == ["a", "b"]
-    assert [one.video for one in task.recordings] == [folder / "a.MP4", folder / "b.mp4"]
+    assert [take.name for take in task.recordings] == ["a", "b"]
+    assert [take.video for take in task.recordings] == [folder / "a.MP4", folder / "b.mp4"]
     truth = task.recordings[1].annotation
     assert truth.steps == (TrueStep(1.0, 2.0, 3), TrueStep(5.0, 6.0, 7))
     assert truth.duration_seconds == pytest.approx(10.0, abs=0.01)
     assert task.recordings[0].features is None
 
 
-def test_labels_may_lie_elsewhere_and_in_several_formats(folder: Path, tmp_path: Path) -> None:
+def test_labels_may_be_in_another_folder_and_in_several_formats(
+    folder: Path, tmp_path: Path
+) -> None:
     labels = tmp_path / "labels"
     put(labels / "b.steps.csv", "1.0,2.0,1 cut\n")
     np.savez(labels / "a.npz", times=np.arange(100) / FPS, labels=np.repeat([0, 2], 50))
@@ -82,15 +84,15 @@ def test_steps_are_numbered_by_name_over_all_recordings(folder: Path) -> None:
     assert labels.tolist() == [1] * 20 + [2] * 80
 
 
-def test_labels_per_frame_of_another_rate_name_the_rate_that_would_fit(folder: Path) -> None:
+def test_labels_per_frame_at_the_wrong_rate_suggest_the_rate_that_fits(folder: Path) -> None:
     put(folder / "a.txt", "cut\n" * 150)
     put(folder / "b.txt", "cut\n" * 150)
     assert len(strict(folder, fps=15.0).recordings) == 2
-    complaint = (
+    message = (
         r"a\.txt: 150 labels at 30 per second last 5\.0 s, but a\.MP4 lasts 10\.0 s: "
         r"is the frame rate wrong\? --fps 15 would fit"
     )
-    with pytest.raises(DatasetError, match=complaint):
+    with pytest.raises(DatasetError, match=message):
         strict(folder, fps=30.0)
     put(folder / "b.txt", "cut\n" * 305)  # a sixth of a second more than the video
     assert lenient(folder, fps=30.0) == (["b"], 1)
@@ -118,27 +120,27 @@ def test_rows_of_frames_need_a_frame_rate(folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 3), (3, 10), (0, 18), (100, 110)])
-def test_labels_of_moments_must_be_of_the_whole_video(folder: Path, first: int, last: int) -> None:
+def test_labels_of_moments_must_cover_the_whole_video(folder: Path, first: int, last: int) -> None:
     times = np.arange(first, last, 1 / FPS)
     np.savez(folder / "a.npz", times=times, labels=np.ones(len(times), int))
     put(folder / "b.csv", "1,2,1 cut\n")
-    complaint = (
+    message = (
         r"a\.npz: its labels go from .* to .* s, but a\.MP4 lasts 10\.0 s; "
         "expected a label for every moment"
     )
-    with pytest.raises(DatasetError, match=complaint):
+    with pytest.raises(DatasetError, match=message):
         strict(folder)
     assert lenient(folder) == (["b"], 1)
 
 
-def test_few_moments_of_the_whole_video_are_enough(folder: Path) -> None:
+def test_few_moments_that_cover_the_whole_video_are_enough(folder: Path) -> None:
     np.savez(folder / "a.npz", times=[2.5, 7.5], labels=[1, 2])
     put(folder / "b.csv", "1,2,2 cut\n")
     labels = strict(folder).recordings[0].annotation.labels_at(np.array([1.0, 4.0, 6.0, 9.0]))
     assert labels.tolist() == [1, 1, 2, 2]
 
 
-def test_labels_of_moments_without_times_are_of_the_videos_frames(folder: Path) -> None:
+def test_labels_without_times_belong_to_the_frames_of_the_video(folder: Path) -> None:
     np.savez(folder / "a.npz", labels=np.repeat([0, 2], 50))
     put(folder / "b.csv", "1,2,2 cut\n")
     assert strict(folder).recordings[0].annotation.steps[0].start == pytest.approx(4.95)
@@ -157,14 +159,14 @@ def test_labels_that_end_a_little_after_the_video_end_with_it(folder: Path) -> N
     assert len(problems.skipped) == 1
 
 
-def test_a_recording_without_labels_is_named_or_left_out(folder: Path) -> None:
+def test_a_recording_without_labels_is_reported_or_left_out(folder: Path) -> None:
     put(folder / "a.csv", "1,2,3 cut\n")
     with pytest.raises(DatasetError, match=r"b\.mp4: a recording without labels; expected a file"):
         strict(folder)
     assert lenient(folder) == (["a"], 1)
 
 
-def test_labels_without_a_recording_are_named_or_left_out(folder: Path) -> None:
+def test_labels_without_a_recording_are_reported_or_left_out(folder: Path) -> None:
     for name in ["a", "b", "bb"]:
         put(folder / f"{name}.csv", "1,2,3 cut\n")
     with pytest.raises(DatasetError, match=r"bb\.csv: labels without a recording; .* called bb"):
@@ -172,7 +174,9 @@ def test_labels_without_a_recording_are_named_or_left_out(folder: Path) -> None:
     assert lenient(folder) == (["a", "b"], 1)
 
 
-def test_two_videos_or_two_label_files_of_one_name_are_a_problem(folder: Path, film: bytes) -> None:
+def test_two_videos_or_two_label_files_with_the_same_name_are_reported(
+    folder: Path, film: bytes
+) -> None:
     for name in ["a.csv", "b.csv"]:
         put(folder / name, "1,2,3 cut\n")
     (folder / "b.mkv").write_bytes(film)
@@ -185,7 +189,7 @@ def test_two_videos_or_two_label_files_of_one_name_are_a_problem(folder: Path, f
         strict(folder)
 
 
-def test_an_unreadable_video_is_named_or_left_out(folder: Path) -> None:
+def test_an_unreadable_video_is_reported_or_left_out(folder: Path) -> None:
     for name in ["a.csv", "b.csv"]:
         put(folder / name, "1,2,3 cut\n")
     (folder / "b.mp4").write_bytes(b"no video")
@@ -194,7 +198,7 @@ def test_an_unreadable_video_is_named_or_left_out(folder: Path) -> None:
     assert lenient(folder) == (["a"], 1)
 
 
-def test_an_unreadable_label_file_is_named_or_left_out(folder: Path) -> None:
+def test_an_unreadable_label_file_is_reported_or_left_out(folder: Path) -> None:
     put(folder / "a.csv", "1,2,3 cut\nrubbish\n")
     put(folder / "b.csv", "1,2,3 cut\n")
     with pytest.raises(DatasetError, match=r"a\.csv, line 2: 'rubbish'"):

@@ -15,13 +15,13 @@ FILE = Path("take.csv")
 
 def test_rows_become_steps_in_order_and_the_rest_is_background():
     rows = [Row(5, 7, "2 close", 2), Row(1, 3, "1 open", 1), Row(3, 5, "background", 3)]
-    own = build_annotation(FILE, rows, StepList(), Problems())
-    assert own.steps == (TrueStep(1, 3, 1), TrueStep(5, 7, 2))
-    assert own.labels_at(np.arange(8.0)).tolist() == [0, 1, 1, 0, 0, 2, 2, 0]
+    annotation = build_annotation(FILE, rows, StepList(), Problems())
+    assert annotation.steps == (TrueStep(1, 3, 1), TrueStep(5, 7, 2))
+    assert annotation.labels_at(np.arange(8.0)).tolist() == [0, 1, 1, 0, 0, 2, 2, 0]
 
 
 @pytest.mark.parametrize(
-    ("row", "complaint"),
+    ("row", "message"),
     [
         (Row(3, 2, "1", 7), "take.csv, line 7: 3 to 2 s .* ends before it begins"),
         (Row(-1, 2, "1", 7), "line 7: .* begins before the recording"),
@@ -32,23 +32,23 @@ def test_rows_become_steps_in_order_and_the_rest_is_background():
         (Row(0.5, 4, "1", 7), "line 7: 0.5 to 4 s .* overlaps 0 to 1 s .2, line 1."),
     ],
 )
-def test_wrong_rows_are_told_with_file_and_line_or_left_out(row, complaint):
+def test_wrong_rows_are_reported_with_file_and_line_or_left_out(row, message):
     steps = StepList.of({"open": 1, "close": 2})
     rows = [Row(0, 1, "2", 1), row]
-    with pytest.raises(DatasetError, match=complaint):
+    with pytest.raises(DatasetError, match=message):
         build_annotation(FILE, rows, steps, Problems(), duration_seconds=10)
     lenient = Problems(lenient=True)
-    own = build_annotation(FILE, rows, steps, lenient, duration_seconds=10)
-    assert own.steps == (TrueStep(0, 1, 2),)
+    annotation = build_annotation(FILE, rows, steps, lenient, duration_seconds=10)
+    assert annotation.steps == (TrueStep(0, 1, 2),)
     assert len(lenient.skipped) == 1
 
 
-def test_a_whole_frame_shows_a_step_that_any_part_of_it_does():
-    own = Annotation("take", (TrueStep(1.4, 2.6, 5),), any_overlap=True)
-    assert own.labels_at(np.arange(5.0)).tolist() == [0, 5, 5, 0, 0]
+def test_with_any_overlap_a_frame_shows_a_step_that_touches_it():
+    annotation = Annotation("take", (TrueStep(1.4, 2.6, 5),), any_overlap=True)
+    assert annotation.labels_at(np.arange(5.0)).tolist() == [0, 5, 5, 0, 0]
 
 
-def test_numbers_name_steps_only_if_no_two_steps_share_one():
+def test_numbers_identify_steps_only_if_no_two_steps_share_one():
     assert number_by_name(["3 cut", "1 sew"]).names == {1: "sew", 3: "cut"}
     spelled = number_by_name(["1 take", "1 Take it", "2 cut"], numbers_decide=True)
     assert set(spelled.names) == {1, 2}
@@ -62,9 +62,9 @@ def test_numbers_name_steps_only_if_no_two_steps_share_one():
     assert number_by_name([huge, "1"]).id_of(huge) == 2
 
 
-def test_labels_come_back_from_rows_on_any_clock():
+def test_rows_keep_the_labels_of_moments_at_any_times():
     for start in (0.0, 3.3, 1e5 + 1 / 3):
         times = start + np.arange(9) / 30
         labels = ["7", "7", "0", "2", "2", "2", "9", "0", "9"]
-        own = build_annotation(FILE, rows_of_labels(labels, times), StepList(), Problems())
-        assert own.labels_at((times - start) + start).tolist() == [int(x) for x in labels]
+        annotation = build_annotation(FILE, rows_of_labels(labels, times), StepList(), Problems())
+        assert annotation.labels_at((times - start) + start).tolist() == [int(x) for x in labels]

@@ -99,7 +99,7 @@ def test_media_of_different_offsets_are_refused_unless_one_is_named_like_the_fil
         read(path)
 
 
-def test_slots_without_a_time_lie_evenly_between_their_neighbours(tmp_path: Path) -> None:
+def test_slots_without_a_time_are_placed_evenly_between_their_neighbours(tmp_path: Path) -> None:
     slots = {"ts1": 1000, "ts2": None, "ts3": None, "ts4": 4000}
     steps = tier("x", ("ts1", "ts2", "a"), ("ts2", "ts3", "b"), ("ts3", "ts4", "c"))
     path = write(tmp_path / "a.eaf", slots, steps)
@@ -122,12 +122,14 @@ def test_the_tier_called_steps_is_taken_though_another_has_more(tmp_path: Path, 
     assert [row.label for row in read(path)] == ["cut"]
 
 
-def test_key_steps_go_before_steps(tmp_path: Path) -> None:
+def test_the_tier_key_steps_is_preferred_to_steps(tmp_path: Path) -> None:
     tiers = tier("steps", ("ts1", "ts2", "all")), tier("key steps", ("ts1", "ts2", "key"))
     assert [row.label for row in read(write(tmp_path / "a.eaf", SLOTS, *tiers))] == ["key"]
 
 
-def test_of_other_tiers_the_first_with_the_most_annotations_is_taken(tmp_path: Path) -> None:
+def test_without_such_names_the_first_tier_with_the_most_annotations_is_taken(
+    tmp_path: Path,
+) -> None:
     one = tier("one", ("ts1", "ts2", "alone"))
     two = tier("two", ("ts1", "ts2", "a"), ("ts2", "ts3", "b"))
     three = tier("three", ("ts1", "ts2", "c"), ("ts2", "ts3", "d"))
@@ -135,7 +137,7 @@ def test_of_other_tiers_the_first_with_the_most_annotations_is_taken(tmp_path: P
     assert [row.label for row in read(path)] == ["a", "b"]
 
 
-def test_annotations_that_refer_to_others_count_for_nothing(tmp_path: Path) -> None:
+def test_annotations_that_refer_to_others_are_ignored(tmp_path: Path) -> None:
     path = write(tmp_path / "a.eaf", SLOTS, remarks("notes"), tier("x", ("ts1", "ts2", "cut")))
     assert [row.label for row in read(path)] == ["cut"]
     with pytest.raises(DatasetError, match="no annotation with its own times; all refer"):
@@ -165,7 +167,7 @@ def test_entities_cannot_hide_behind_another_encoding(tmp_path: Path) -> None:
         read(path)
 
 
-def test_what_is_no_xml_or_not_of_elan_is_named_with_its_line(tmp_path: Path) -> None:
+def test_files_that_are_not_xml_or_not_elan_are_reported_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "a.eaf"
     path.write_text("<ANNOTATION_DOCUMENT>\n<TIER>\n", encoding="utf-8")
     with pytest.raises(DatasetError, match=r"a\.eaf, line 2: is not XML"):
@@ -175,7 +177,7 @@ def test_what_is_no_xml_or_not_of_elan_is_named_with_its_line(tmp_path: Path) ->
         read(path)
 
 
-def test_other_units_and_times_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+def test_other_units_and_times_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.eaf", SLOTS, tier("x", ("ts1", "ts2", "a")), units="PAL-frames")
     with pytest.raises(DatasetError, match="times are in PAL-frames; expected milliseconds"):
         read(path)

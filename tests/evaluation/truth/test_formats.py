@@ -81,7 +81,7 @@ def board(path: Path) -> Path:
         ("1\t2\tcut it", None),
     ],
 )
-def test_a_line_tells_its_format(line: str, kind: str | None) -> None:
+def test_a_format_is_recognized_by_a_line(line: str, kind: str | None) -> None:
     assert guess_line_format(line) == kind
 
 
@@ -97,7 +97,7 @@ def test_a_line_tells_its_format(line: str, kind: str | None) -> None:
         ("a.json", "", "json"),
     ],
 )
-def test_the_ending_goes_before_the_first_line(
+def test_the_suffix_decides_before_the_first_line(
     tmp_path: Path, name: str, text: str, kind: str
 ) -> None:
     assert guess_format(SourceFile(write(tmp_path / name, text))) == kind
@@ -109,7 +109,7 @@ def test_an_empty_file_has_no_format(tmp_path: Path, text: str) -> None:
         guess_format(SourceFile(write(tmp_path / "a.csv", text)))
 
 
-def test_a_line_of_no_format_is_named_with_what_was_expected(tmp_path: Path) -> None:
+def test_a_line_of_no_known_format_is_reported_with_what_was_expected(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "\nstart,end,step\n")
     with pytest.raises(
         DatasetError, match=r"a\.csv, line 2: 'start,end,step' is not a line of a kno"
@@ -140,16 +140,16 @@ def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
     ]
 
 
-def test_a_format_that_is_named_is_not_guessed(tmp_path: Path) -> None:
+def test_a_stated_format_is_not_guessed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "1,12,15\n")
     assert read_label_file(path, format_name="egoprocel").rows == [Row(1.0, 12.0, "15", 1)]
     with pytest.raises(DatasetError, match="unknown format 'srt'; known: egoprocel, elan, frames"):
         read_label_file(path, format_name="srt")
 
 
-def test_the_truth_of_the_sample_is_read_alike(tmp_path: Path) -> None:
+def test_the_truth_of_the_sample_is_read_the_same_way(tmp_path: Path) -> None:
     path = write(tmp_path / "work-bench.steps.csv", "1.000,2.500,3 wipe\n4.000,5.000,1 screw\n")
-    expected = [(one.start, one.end, f"{one.step} {one.name}") for one in read_truth(path)]
+    expected = [(step.start, step.end, f"{step.step} {step.name}") for step in read_truth(path)]
     assert [(row.start, row.end, row.label) for row in read_label_rows(path)] == expected
 
 
@@ -159,7 +159,7 @@ def test_labels_per_frame_need_a_frame_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "complaint"),
+    ("name", "text", "message"),
     [
         ("a.csv", "1.0,2.0,3 cut\n1.0;2.0;3 cut\n", r"a\.csv, line 2: '1\.0;2\.0;3 cut'"),
         ("a.json", "{}", r"a\.json: not a storyboard"),
@@ -169,10 +169,10 @@ def test_labels_per_frame_need_a_frame_rate(tmp_path: Path) -> None:
         ("a.csv", "1,2.0,3.0\n1,two,3.0\n", r"a\.csv, line 2: "),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(
-    tmp_path: Path, name: str, text: str, complaint: str
+def test_mistakes_are_reported_with_file_and_line(
+    tmp_path: Path, name: str, text: str, message: str
 ) -> None:
-    with pytest.raises(DatasetError, match=complaint):
+    with pytest.raises(DatasetError, match=message):
         read_label_rows(write(tmp_path / name, text))
 
 
@@ -182,15 +182,15 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
         read_label_rows(tmp_path / "a.csv")
 
 
-def test_truth_is_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
+def test_label_files_are_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
     names = ["b.csv", "01.tent.gopro.egoprocel.ann.csv", "bench.steps.csv", "c.TXT", "d", "e.eaf"]
     for name in [*names, ".hidden.csv", "README.txt", "LICENSE", "steps.csv", "bench.gaze.csv"]:
         write(tmp_path / name, "")
     for name in ["b.mp4", "notes.pdf", "empty/other.json", ".cache/storyboard.json"]:
         write(tmp_path / name, "")
     board(tmp_path / "take 1" / "storyboard.json")
-    found = find_label_files(tmp_path, Problems())
-    assert {stem: str(path.relative_to(tmp_path)) for stem, path in found.items()} == {
+    files = find_label_files(tmp_path, Problems())
+    assert {stem: str(path.relative_to(tmp_path)) for stem, path in files.items()} == {
         "01.tent.gopro": "01.tent.gopro.egoprocel.ann.csv",
         "b": "b.csv",
         "bench": "bench.steps.csv",
@@ -199,10 +199,12 @@ def test_truth_is_found_by_the_name_of_the_recording(tmp_path: Path) -> None:
         "e": "e.eaf",
         "take 1": str(Path("take 1/storyboard.json")),
     }
-    assert list(found) == sorted(found)
+    assert list(files) == sorted(files)
 
 
-def test_two_files_of_one_recording_are_named_or_the_second_is_left_out(tmp_path: Path) -> None:
+def test_two_label_files_of_one_recording_are_reported_or_the_second_left_out(
+    tmp_path: Path,
+) -> None:
     write(tmp_path / "a.csv", "")
     write(tmp_path / "a.txt", "")
     with pytest.raises(DatasetError, match=r"a\.txt: a\.csv also contains labels of a"):
@@ -212,7 +214,7 @@ def test_two_files_of_one_recording_are_named_or_the_second_is_left_out(tmp_path
     assert len(problems.skipped) == 1
 
 
-def test_a_folder_of_labels_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_label_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DatasetMissingError, match="there is no such folder"):
         find_label_files(tmp_path / "nowhere", Problems())
     assert set(FORMATS) == {"egoprocel", "elan", "frames", "jigsaws", "crosstask", "npz", "json"}

@@ -76,7 +76,8 @@ def read(request: Request) -> list[LabelledTask]:
     folders, group = {whole: root}, ""
     if not _files_in(root):
         inside = sorted(root.iterdir()) if root.is_dir() else []
-        folders, group = {readable(one.name): one for one in inside if _files_in(one)}, whole
+        folders = {readable(path.name): path for path in inside if _files_in(path)}
+        group = whole
     if not folders:
         raise DatasetMissingError(f"{root}: neither it nor a folder in it contains a .npz file")
     tasks = [

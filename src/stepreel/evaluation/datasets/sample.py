@@ -1,4 +1,4 @@
-"""Draw the demo recording: somebody builds a small box on a work bench, seen from the head."""
+"""Draw the demo recording: a person builds a small box on a work bench, seen from the head."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _skipped_seconds(path: Path, document: Element) -> float:
     """
     media = document.findall("HEADER/MEDIA_DESCRIPTOR")
     media = [medium for medium in media if path.stem in _stems(medium)] or media
-    videos = [one for one in media if _attribute(one, "MIME_TYPE").startswith("video")]
+    videos = [medium for medium in media if _attribute(medium, "MIME_TYPE").startswith("video")]
     origins = {_attribute(medium, "TIME_ORIGIN", "0").strip() for medium in videos or media}
     try:
         (skipped,) = {int(origin) / 1000 for origin in origins} or {0.0}
