@@ -12,6 +12,7 @@ from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.penn import FORMAT
 from stepreel.evaluation.datasets.tfrecord import masked_crc32c, parse_example, read_records
 from stepreel.evaluation.truth.annotation import Problems
+from stepreel.features.array_files import READERS, Arrays
 
 
 def write_labels(root: Path, split: str, action: str, name: str, phases: list[int]) -> Path:
@@ -161,6 +162,25 @@ def test_labels_use_the_times_of_the_features_if_there_are_some(root: Path) -> N
     np.savez(root / "features" / "0946.npz", times=times[::-1], pose=np.ones((4, 3)))
     with pytest.raises(DatasetError, match=r"0946\.npz: times must be .* increase"):
         FORMAT.read(request(root))
+
+
+def test_features_with_their_own_times_are_read_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "features").mkdir()
+    for name, n in (("0946", 4), ("0950", 3)):
+        np.savez(root / "features" / f"{name}.npz", times=np.arange(n) / 5, hands=np.ones((n, 2)))
+    opened: list[str] = []
+    read_npz = READERS[".npz"]
+
+    def counted(path: Path) -> Arrays:
+        opened.append(path.name)
+        return read_npz(path)
+
+    monkeypatch.setitem(READERS, ".npz", counted)
+    (task,) = FORMAT.read(request(root))
+    assert [len(take.features().times) for take in task.recordings] == [4, 2]  # 0950 has 2 labels
+    assert opened == ["0946.npz", "0950.npz"]
 
 
 def test_features_and_videos_may_be_called_by_number_and_action(root: Path) -> None:

@@ -11,6 +11,7 @@ from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.base import LabelledTask, Request
 from stepreel.evaluation.datasets.videos import read
 from stepreel.evaluation.truth.annotation import Problems, TrueStep
+from stepreel.evaluation.truth.lines import read_lines
 from stepreel.types import VideoFile
 from stepreel.video.decode import probe
 
@@ -73,6 +74,20 @@ def test_labels_may_be_in_another_folder_and_in_several_formats(
     task = strict(folder, labels)
     assert task.recordings[0].annotation.steps[0].start == pytest.approx(4.95)
     assert task.recordings[1].annotation.steps == (TrueStep(1.0, 2.0, 1),)
+
+
+def test_every_label_file_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(folder / "a.txt", "stir\n" * 100)
+    put(folder / "b.csv", "1.0,2.0,7 cut\n")
+    names: list[str] = []
+
+    def counted(path: Path) -> list[str]:
+        names.append(path.name)
+        return read_lines(path)
+
+    monkeypatch.setattr("stepreel.evaluation.truth.lines.read_lines", counted)
+    assert len(strict(folder).recordings) == 2
+    assert names == ["a.txt", "b.csv"]
 
 
 def test_steps_are_numbered_by_name_over_all_recordings(folder: Path) -> None:
