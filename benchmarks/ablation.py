@@ -5,7 +5,8 @@
 
 Every file contains `times`, one (T, D) array per cue and `labels` (T,), 0 = background. Training
 sees no labels. The size is reduced (preset `paper-small`: 256 chunks, 100 epochs) unless `--set`
-changes it. The expected time is printed first. Finished rows are kept: the same command resumes.
+says otherwise. The cost is printed first. Finished rows are kept, and the same command continues
+from there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from matplotlib.figure import Figure
 from stepreel.cli.terminal import progress_bar
 from stepreel.config import Settings, load_settings, parse_assignments, pick_cues
 from stepreel.evaluation.methods.baselines import equal_splits, random_labels
-from stepreel.evaluation.methods.catalog import raw_track
+from stepreel.evaluation.methods.clustered import raw_track
 from stepreel.evaluation.metrics.localization import (
     LocalizationScores,
     score_egoprocel,

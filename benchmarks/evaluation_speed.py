@@ -2,9 +2,8 @@
 
     python benchmarks/evaluation_speed.py DATA
 
-DATA/egoprocel contains the annotations; without them, random labels of the same size are used.
-Each time is also printed in products of two 4096 x 4096 matrices, to distinguish a slow machine
-from slow code.
+DATA/egoprocel contains the annotations; without them, labels of the same size are made up. Each
+time is also given in products of two 4096 x 4096 matrices, to tell a slow machine from slow code.
 """
 
 from __future__ import annotations
@@ -18,14 +17,11 @@ import numpy as np
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.egoprocel import FORMAT
 from stepreel.evaluation.methods.baselines import BASELINES
-from stepreel.evaluation.methods.catalog import Workplace
-from stepreel.evaluation.metrics.kendall import score_order
+from stepreel.evaluation.metrics.kendall import task_tau
 from stepreel.evaluation.metrics.localization import PROTOCOLS
-from stepreel.evaluation.metrics.scores import score
-from stepreel.evaluation.plan import Plan
+from stepreel.evaluation.metrics.prediction_scores import score_prediction
 from stepreel.evaluation.prepare import prepare_task
 from stepreel.evaluation.truth.annotation import Problems
-from stepreel.system.store import Store
 from stepreel.types import Labels
 
 
@@ -36,8 +32,7 @@ def meccano_labels(data: Path) -> list[Labels]:
         rng = np.random.default_rng(0)
         return [np.repeat(rng.integers(0, 18, 60), 124) for _ in range(17)]
     (task,) = FORMAT.read(Request(root, Problems(), task="meccano"))
-    place = Workplace(Store(Path()))
-    return prepare_task(task, Plan(), place, Problems(), labels_rate=FORMAT.labels_rate).truth
+    return prepare_task(task, Problems(), labels_rate=FORMAT.labels_rate).truth
 
 
 def product_seconds() -> float:
@@ -50,7 +45,7 @@ def product_seconds() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--recordings", type=int, default=40, help="number of recordings for tau")
+    parser.add_argument("--recordings", type=int, default=40, help="to compute tau of")
     options = parser.parse_args()
     truth = meccano_labels(options.data)
     lengths = [len(labels) for labels in truth]
@@ -58,7 +53,7 @@ def main() -> None:
     for protocol in PROTOCOLS.values():
         for baseline in BASELINES.values():
             for seed in range(3):
-                score(truth, baseline(lengths, 7, seed), 7, protocol)
+                score_prediction(truth, baseline(lengths, 7, seed), 7, protocol)
     scoring = time.monotonic() - began
     print(
         f"{len(PROTOCOLS)} protocols, {len(BASELINES)} baselines, 3 seeds, {sum(lengths)} moments:"
@@ -69,7 +64,7 @@ def main() -> None:
         rng.normal(size=(1000, 256)).astype(np.float32) for _ in range(options.recordings)
     ]
     began = time.monotonic()
-    score_order(embeddings)
+    task_tau(embeddings)
     tau = time.monotonic() - began
     print(f"Kendall's tau, {len(embeddings)} recordings of 1000 moments: {tau:.1f} s (limit 30)")
     print(f"  {tau / product_seconds():.1f} matrix products")

@@ -1,8 +1,8 @@
 """The paper's tables as data: what was published, and the command that would give each row.
 
 `ROOT` is the dataset's folder: `stepreel evaluate DATASET nowhere` prints where to get it and its
-expected layout. Published figures use ResNet-50 and RAFT features. They are read from
-ROOT/features, or from the authors' release (`steps-release`).
+expected layout. Published figures use ResNet-50 and RAFT features, which must be in ROOT/features,
+or come from the authors' release (`steps-release`).
 """
 
 from __future__ import annotations

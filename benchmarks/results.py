@@ -2,8 +2,9 @@
 
     python benchmarks/results.py DATA [-o docs/results.md] [--work build/results] [--only NAME …]
 
-DATA contains the folders named in results_sets.py; the pages are written only if all of them exist.
-Every set is one `stepreel evaluate`. Finished work is kept: the same command resumes from there.
+DATA contains the folders named in results_sets.py; the document is written only if all are there.
+Every set is one `stepreel evaluate`, whose command is printed next to its figures. Finished work is
+kept, and the same command continues from there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Example evaluations: made-up labels, scored by the real code."""
+"""Example evaluations: made-up labels, scored by the real code.
+
+Results are plain dicts here, as in results.json, so that tests can change them.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from stepreel.evaluation.compare import Outcome
+from stepreel.evaluation.build_results import build_results
+from stepreel.evaluation.compare import TaskComparison
 from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
-from stepreel.evaluation.methods.catalog import METHODS, SEEDLESS, Prediction
-from stepreel.evaluation.metrics.localization import PROTOCOLS
-from stepreel.evaluation.metrics.scores import score
+from stepreel.evaluation.methods.base import Prediction
+from stepreel.evaluation.methods.catalog import METHODS, method_kind
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
+from stepreel.evaluation.report.page import render_evaluation
 from stepreel.evaluation.report.pictures import TaskPictures, task_pictures
-from stepreel.evaluation.results import build_results
+from stepreel.evaluation.results import Results
 from stepreel.evaluation.truth.annotation import Annotation
 
 MOMENTS = 120
+OWN_METHODS = tuple(METHODS.own)
 
 
-def make_outcome(
+def make_comparison(
     task: str = "tea",
     *,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = OWN_METHODS,
     n_recordings: int = 3,
     step_names: Sequence[str] = ("boil", "pour", "stir"),
     plan: Plan,
     group: str = "",
-) -> Outcome:
-    """Score noisy copies of a made-up truth in place of what methods would find."""
+) -> TaskComparison:
+    """Score noisy copies of a made-up truth in place of what methods would predict."""
     rng = np.random.default_rng(0)
     lengths = [MOMENTS + 10 * number for number in range(n_recordings)]
     truth = [_truth(length, len(step_names), rng) for length in lengths]
@@ -48,22 +53,20 @@ def make_outcome(
         truth=truth,
         recordings=None,
     )
-    outcome = Outcome(prepared, plan.n_clusters)
+    comparison = TaskComparison(prepared, plan.n_clusters)
     for method in methods:
-        noise = 0.0 if method in SEEDLESS else 0.3
-        made = [[_found(one, plan.n_clusters, noise, rng) for one in truth] for _ in plan.seeds]
-        outcome.predictions[method] = [Prediction(labels, labels) for labels in made]
-        for name, protocol in PROTOCOLS.items():
-            outcome.table[name][method] = [
-                score(truth, labels, plan.n_clusters, protocol) for labels in made
-            ]
-    return outcome
+        is_noisy = method not in METHODS.own or METHODS[method].uses_seed
+        noise = 0.3 if is_noisy else 0.0
+        made = [[_predicted(x, plan.n_clusters, noise, rng) for x in truth] for _ in plan.seeds]
+        predictions = [Prediction(labels, labels) for labels in made]
+        comparison.add(method, predictions, kind=method_kind(method))
+    return comparison
 
 
 def make_evaluation(
     *,
     tasks: Sequence[str] = ("tea",),
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = OWN_METHODS,
     seeds: Sequence[int] = (0, 1),
     n_clusters: int = 4,
     dataset: dict[str, Any] | None = None,
@@ -72,14 +75,20 @@ def make_evaluation(
     """Return results and pictures of an evaluation of made-up tasks."""
     plan = Plan(methods=tuple(methods), seeds=tuple(seeds), n_clusters=n_clusters)
     groups = ["hot", "cold"] if len(tasks) > 1 else [""]
-    outcomes = [
-        make_outcome(task, methods=methods, plan=plan, group=groups[n % len(groups)], **options)
+    comparisons = [
+        make_comparison(task, methods=methods, plan=plan, group=groups[n % len(groups)], **options)
         for n, task in enumerate(tasks)
     ]
     described = dataset or {"name": "npz", "title": "Drinks", "root": "drinks"}
-    return build_results(described, outcomes, plan), [
-        task_pictures(outcome) for outcome in outcomes
+    results = build_results(described, comparisons, plan)
+    return results.model_dump(mode="json", exclude_unset=True), [
+        task_pictures(comparison) for comparison in comparisons
     ]
+
+
+def render(results: dict[str, Any], pictures: Sequence[TaskPictures]) -> str:
+    """Return the page of results in the form of results.json."""
+    return render_evaluation(Results.model_validate(results), pictures)
 
 
 def _truth(length: int, n_steps: int, rng: np.random.Generator) -> np.ndarray:
@@ -89,7 +98,7 @@ def _truth(length: int, n_steps: int, rng: np.random.Generator) -> np.ndarray:
     return ((np.searchsorted(cuts, np.arange(length), side="right") + 1) % len(steps)).astype(int)
 
 
-def _found(truth: np.ndarray, n_clusters: int, noise: float, rng: np.random.Generator) -> Any:
+def _predicted(truth: np.ndarray, n_clusters: int, noise: float, rng: np.random.Generator) -> Any:
     changed = np.repeat(rng.random(len(truth) // 4 + 1) < noise, 4)[: len(truth)]
     guesses = np.repeat(rng.integers(-1, n_clusters, len(truth) // 4 + 1), 4)[: len(truth)]
     return np.where(changed, guesses, (truth - 1) % n_clusters)

@@ -104,24 +104,14 @@ def test_labels_of_your_own_are_scored_under_a_named_protocol():
 def test_methods_are_compared_on_labelled_recordings(tmp_path):
     import numpy as np
 
-    from stepreel.evaluation.datasets.base import Request
-    from stepreel.evaluation.datasets.catalog import DATASETS
-    from stepreel.evaluation.methods.catalog import Workplace
-    from stepreel.evaluation.plan import Plan
-    from stepreel.evaluation.run import run_evaluation
-    from stepreel.evaluation.truth.annotation import Problems
-    from stepreel.system.store import Store
+    from stepreel.evaluation.run import evaluate
 
     labels = np.repeat([0, 1, 2, 1], 12)
     np.savez(tmp_path / "take.npz", times=np.arange(48) / 4, gaze=np.eye(3)[labels], labels=labels)
-    problems = Problems()
-    tasks = DATASETS["npz"].read(Request(tmp_path, problems))
-    plan = Plan(n_clusters=3, seeds=(0,), overrides={"train.epochs": 5, "train.n_chunks": 16})
-    workplace = Workplace(Store(tmp_path / "cache"))
-    results, _ = run_evaluation({}, tasks, plan, workplace, problems, labels_rate=6)
-    strict = results["protocols"]["strict"]
-    assert strict["raw-kmeans"]["f1"]["mean"] == 100
-    assert strict["equal-split"]["f1"]["mean"] < 100
+    results = evaluate("npz", tmp_path, clusters=3, seeds=1, train__epochs=5, train__n_chunks=16)
+    strict = results.protocols["strict"]
+    assert strict["raw-kmeans"].f1.mean == 100
+    assert strict["equal-split"].f1.mean < 100
 
 
 def test_settings_can_be_changed_by_name(video):

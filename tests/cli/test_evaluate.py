@@ -206,7 +206,7 @@ def test_annotations_alone_give_the_null_rows_and_reasons_for_the_rest(tmp_path)
     everything = stepreel(*arguments)
     assert set(results_of(tmp_path / "r")["skipped"]) == set(METHODS[4:])
     assert "paper: not run: needs features" in everything.stdout
-    refused(stepreel(*arguments, "--task-metric", "kendall"), "--task-metric needs features")
+    refused(stepreel(*arguments, "--task-metric", "kendall"), "a task metric needs features")
 
 
 def test_videos_are_watched_and_paired_with_labels_by_name(tmp_path):
@@ -272,7 +272,7 @@ def test_labels_without_a_step_cannot_be_scored(tmp_path):
         (["npz", ".", "--task-metric", "speed"], ["unknown task metric", "kendall"]),
         (["npz", ".", "--sweep-clusters", "7,x"], ["expected whole numbers"]),
         (["npz", ".", "--sweep-clusters", "5000"], ["from 1 to 1000"]),
-        (["npz", ".", "--truth", "labels"], ["--truth is about videos"]),
+        (["npz", ".", "--truth", "labels"], ["--truth (truth=…) is for videos"]),
         (["videos", ".", "--cues", "gaze"], ["--set extract.cues"]),
     ],
 )

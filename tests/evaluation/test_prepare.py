@@ -5,18 +5,14 @@ import pytest
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
-from stepreel.evaluation.methods.catalog import Workplace
-from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import prepare_task, thinned
 from stepreel.evaluation.truth.annotation import Annotation, Problems, TrueStep
 from stepreel.features.feature_files import read_features
-from stepreel.system.store import Store
 
 
-def prepare(task, tmp_path, *, lenient=False, **plan):
+def prepare(task, *, lenient=False, rate=None):
     problems = Problems(lenient=lenient)
-    place = Workplace(Store(tmp_path / "cache"))
-    return prepare_task(task, Plan(**plan), place, problems, labels_rate=2), problems
+    return prepare_task(task, problems, labels_rate=2, rate=rate), problems
 
 
 def recording(path):
@@ -32,32 +28,34 @@ def write(path, start=5.0, n=100, **more):
 
 def test_truth_and_features_meet_on_the_recording_s_own_clock(tmp_path):
     task = LabelledTask("task", (recording(write(tmp_path / "a.npz", start=5.0)),))
-    (truth,) = prepare(task, tmp_path)[0].truth
+    (truth,) = prepare(task)[0].truth
     assert truth.tolist() == [1] * 50 + [2] * 50
 
 
-def test_labels_alone_are_scored_at_the_dataset_s_rate_or_the_one_asked_for(tmp_path):
+def test_labels_alone_are_scored_at_the_dataset_s_rate_or_the_one_asked_for():
     alone = LabelledRecording("a", Annotation("a", (TrueStep(1, 2, 3),), duration_seconds=3.0))
-    own, _ = prepare(LabelledTask("task", (alone,)), tmp_path)
+    own, _ = prepare(LabelledTask("task", (alone,)))
     assert own.truth[0].tolist() == [0, 0, 3, 3, 0, 0]
     assert own.recordings is None
     assert "no videos and no features" in own.blind_because
-    assert len(prepare(LabelledTask("task", (alone,)), tmp_path, rate=10)[0].truth[0]) == 30
+    assert len(prepare(LabelledTask("task", (alone,)), rate=10)[0].truth[0]) == 30
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(None, "how long"), (1e12, "cannot be")])
-def test_labels_alone_need_a_length_that_can_be(tmp_path, seconds, words):
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(None, "length is unknown"), (1e12, "cannot be right")]
+)
+def test_labels_alone_need_a_length_that_can_be(seconds, words):
     alone = LabelledRecording("a", Annotation("a", (), duration_seconds=seconds))
     with pytest.raises(DatasetError, match=words):
-        prepare(LabelledTask("task", (alone,)), tmp_path)
+        prepare(LabelledTask("task", (alone,)))
 
 
 def test_a_recording_without_features_among_others_is_reported(tmp_path):
     other = LabelledRecording("b", Annotation("b", ()))
     task = LabelledTask("task", (recording(write(tmp_path / "a.npz")), other))
     with pytest.raises(DatasetError, match="b: has labels, but neither"):
-        prepare(task, tmp_path)
-    own, problems = prepare(task, tmp_path, lenient=True)
+        prepare(task)
+    own, problems = prepare(task, lenient=True)
     assert own.names == ["a"]
     assert len(problems.skipped) == 1
 
@@ -66,7 +64,7 @@ def test_rows_that_the_file_itself_marks_as_invalid_are_no_problem(tmp_path):
     valid = np.ones(100, bool)
     valid[3] = False
     path = write(tmp_path / "a.npz", hands_valid=valid)
-    own, problems = prepare(LabelledTask("task", (recording(path),)), tmp_path)
+    own, problems = prepare(LabelledTask("task", (recording(path),)))
     assert not own.recordings[0].tracks["hands"].valid[3]
     assert problems.skipped == []
 
@@ -88,8 +86,8 @@ def test_labels_past_the_end_of_what_was_read_are_told_with_file_and_line(tmp_pa
     one = LabelledRecording("a", Annotation("a", steps), features=lambda: read_features(path))
     task = LabelledTask("task", (one,))
     with pytest.raises(DatasetError, match=r"a\.csv, line 7: 30 to 100 s .* past the end of a"):
-        prepare(task, tmp_path)
-    assert len(prepare(task, tmp_path, lenient=True)[1].skipped) == 1
+        prepare(task)
+    assert len(prepare(task, lenient=True)[1].skipped) == 1
 
 
 def test_labels_of_another_length_than_what_was_read_are_told(tmp_path):
@@ -97,9 +95,9 @@ def test_labels_of_another_length_than_what_was_read_are_told(tmp_path):
     truth = Annotation("a", (TrueStep(1, 2, 1),), duration_seconds=50.0)
     one = LabelledRecording("a", truth, features=lambda: read_features(path))
     with pytest.raises(DatasetError, match=r"recording of 50\.0 s, but .* 10\.0 s; .* fps"):
-        prepare(LabelledTask("task", (one,)), tmp_path)
+        prepare(LabelledTask("task", (one,)))
     good = recording(write(tmp_path / "b.npz", start=5.0))
-    own, problems = prepare(LabelledTask("task", (one, good)), tmp_path, lenient=True)
+    own, problems = prepare(LabelledTask("task", (one, good)), lenient=True)
     assert own.names == ["b"]
     assert len(problems.skipped) == 1
 
@@ -108,5 +106,5 @@ def test_a_thinned_recording_is_not_taken_for_a_longer_one(tmp_path):
     path = write(tmp_path / "a.npz", start=0.0)
     truth = Annotation("a", (TrueStep(0, 8, 1),), duration_seconds=10.0)
     one = LabelledRecording("a", truth, features=lambda: read_features(path))
-    (labels,) = prepare(LabelledTask("task", (one,)), tmp_path, rate=1 / 3)[0].truth
+    (labels,) = prepare(LabelledTask("task", (one,)), rate=1 / 3)[0].truth
     assert labels.tolist() == [1, 1, 1, 0]

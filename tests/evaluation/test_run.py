@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from stepreel.errors import DatasetError, StoreError
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.catalog import DATASETS
-from stepreel.evaluation.methods.catalog import Workplace
+from stepreel.evaluation.extras import Extras
+from stepreel.evaluation.methods.runner import MethodRunner
 from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.report.text import extra_tables, text_table, verdict
-from stepreel.evaluation.results import to_text
-from stepreel.evaluation.run import Extras, run_evaluation, write_evaluation
+from stepreel.evaluation.report.text import more_tables, protocol_tables
+from stepreel.evaluation.results import Results, read_results
+from stepreel.evaluation.run import evaluate_tasks
 from stepreel.evaluation.task_metrics import TASK_METRICS
 from stepreel.evaluation.truth.annotation import Problems
+from stepreel.evaluation.write_results import write_evaluation
 from stepreel.system.store import Store
 
 BRIEF = {"train.epochs": 2, "train.n_chunks": 8}
@@ -43,17 +43,16 @@ def run(folder, tmp_path, extras=None, cache="cache", **plan):
     problems = Problems()
     tasks = DATASETS["npz"].read(Request(folder, problems))
     options = {"n_clusters": 2, "seeds": (0, 1), "overrides": BRIEF, **plan}
-    workplace = Workplace(Store(tmp_path / cache))
-    results, outcomes = run_evaluation(
+    evaluation = evaluate_tasks(
         {"name": "npz", "title": "a set", "root": "set"},
         tasks,
         Plan(**options),
-        workplace,
+        MethodRunner(Store(tmp_path / cache)),
         problems,
         labels_rate=6,
         extras=extras,
     )
-    return results, outcomes, problems
+    return evaluation, problems
 
 
 def test_labels_are_in_no_key_of_what_is_kept(tmp_path):
@@ -67,7 +66,9 @@ def test_labels_are_in_no_key_of_what_is_kept(tmp_path):
 
 def test_the_number_and_names_of_true_steps_change_no_prediction(tmp_path):
     one, other = (
-        run(write_task(tmp_path / name / "set", relabel=relabel), tmp_path, cache=name)[1][0]
+        run(write_task(tmp_path / name / "set", relabel=relabel), tmp_path, cache=name)[
+            0
+        ].comparisons[0]
         for name, relabel in (("plain", False), ("relabelled", True))
     )
     assert not np.array_equal(one.prepared.truth[0], other.prepared.truth[0])
@@ -81,32 +82,34 @@ def test_the_number_and_names_of_true_steps_change_no_prediction(tmp_path):
 def test_several_tasks_give_plain_means_and_each_by_itself(tmp_path):
     write_task(tmp_path / "set" / "a b", n=2)
     write_task(tmp_path / "set" / "a-b", n=3, seed=1)
-    results, outcomes, _ = run(tmp_path / "set", tmp_path, methods=NULLS)
-    own = [results["tasks"][t]["protocols"]["strict"]["random"]["f1"] for t in ("a b", "a-b")]
-    both = results["protocols"]["strict"]["random"]["f1"]
-    assert both["seeds"] == pytest.approx(np.mean([one["seeds"] for one in own], axis=0), abs=1e-3)
-    assert set(results["protocols"]["strict"]["random"]["per_step"]) == {
+    evaluation, _ = run(tmp_path / "set", tmp_path, methods=NULLS)
+    results = evaluation.results
+    own = [results.of_task(t)["strict"]["random"].f1 for t in ("a b", "a-b")]
+    both = results.protocols["strict"]["random"].f1
+    assert both.seeds == pytest.approx(np.mean([figure.seeds for figure in own], axis=0), abs=1e-3)
+    assert set(results.protocols["strict"]["random"].per_step) == {
         "a b/1", "a b/2", "a-b/1", "a-b/2",
     }  # fmt: skip
-    write_evaluation(tmp_path / "out", results, outcomes)
+    write_evaluation(tmp_path / "out", evaluation)
     assert {f.name for f in (tmp_path / "out" / "predictions").iterdir()} == {
         "a-b.npz", "a-b-2.npz",
     }  # fmt: skip
-    assert json.loads((tmp_path / "out" / "results.json").read_text()) == results
-    assert "tasks, protocol strict" in "".join(extra_tables(results, 2))
+    assert read_results(tmp_path / "out" / "results.json") == results
+    assert "tasks, protocol strict" in "".join(more_tables(results))
 
 
 def test_sweeps_keep_null_baselines_beside_learned_methods(tmp_path):
-    extras = Extras(cues=True, recordings=(1, 9))
-    results, _, problems = run(write_task(tmp_path / "set"), tmp_path, extras, seeds=(0,))
-    assert set(results["sweeps"]["recordings"]) == {"1", "all"}
+    extras = Extras(sweep_cues=True, sweep_recordings=(1, 9))
+    evaluation, problems = run(write_task(tmp_path / "set"), tmp_path, extras, seeds=(0,))
+    sweeps = evaluation.results.sweeps
+    assert set(sweeps["recordings"]) == {"1", "all"}
     assert "there are no more" in problems.notes[0]
-    for point in results["sweeps"]["recordings"].values():
-        assert set(point["protocols"]["strict"]) == {
+    for point in sweeps["recordings"].values():
+        assert set(point.protocols["strict"]) == {
             "equal-split", "raw-kmeans", "paper", "stepreel",
         }  # fmt: skip
-    for point in results["sweeps"]["cues"].values():  # raw k-means is always on all cues
-        assert set(point["protocols"]["strict"]) == {"equal-split", "paper", "stepreel"}
+    for point in sweeps["cues"].values():  # raw k-means is always on all cues
+        assert set(point.protocols["strict"]) == {"equal-split", "paper", "stepreel"}
 
 
 def test_one_task_that_cannot_be_scored_does_not_cost_the_others(tmp_path):
@@ -119,20 +122,20 @@ def test_one_task_that_cannot_be_scored_does_not_cost_the_others(tmp_path):
         run(tmp_path / "set", tmp_path, methods=NULLS)
     problems = Problems(lenient=True)
     tasks = DATASETS["npz"].read(Request(tmp_path / "set", problems))
-    place = Workplace(Store(tmp_path / "cache"))
+    runner = MethodRunner(Store(tmp_path / "cache"))
     plan = Plan(methods=NULLS, n_clusters=2)
-    results, _ = run_evaluation({}, tasks, plan, place, problems, labels_rate=6)
-    assert list(results["dataset"]["tasks"]) == ["good"]
-    assert len(results["left_out"]) == 1
+    evaluation = evaluate_tasks({"name": "npz"}, tasks, plan, runner, problems, labels_rate=6)
+    assert list(evaluation.results.dataset.tasks) == ["good"]
+    assert len(evaluation.results.left_out) == 1
 
 
 @pytest.mark.parametrize(
     ("extras", "n", "methods", "words"),
     [
-        (Extras(metrics=("kendall",)), 1, NULLS, "needs two recordings"),
-        (Extras(metrics=("phases",)), 1, NULLS, "needs two recordings"),
-        (Extras(cues=True), 2, NULLS, "about learned methods"),
-        (Extras(recordings=(1,)), 2, NULLS, "about learned methods"),
+        (Extras(task_metrics=("kendall",)), 1, NULLS, "needs two recordings"),
+        (Extras(task_metrics=("phases",)), 1, NULLS, "needs two recordings"),
+        (Extras(sweep_cues=True), 2, NULLS, "about learned methods"),
+        (Extras(sweep_recordings=(1,)), 2, NULLS, "about learned methods"),
     ],
 )
 def test_what_cannot_be_worked_out_is_said_before_anything_is(tmp_path, extras, n, methods, words):
@@ -142,16 +145,16 @@ def test_what_cannot_be_worked_out_is_said_before_anything_is(tmp_path, extras, 
 
 
 def test_figures_that_do_not_exist_are_null_and_not_zero(tmp_path):
-    extras = Extras(metrics=("kendall", "key-steps"))
+    extras = Extras(task_metrics=("kendall", "key-steps"))
     folder = write_task(tmp_path / "set", constant=True)
-    results, _, _ = run(folder, tmp_path, extras, methods=NULLS, n_clusters=1)
-    kendall = results["task_metrics"]["kendall"]["methods"]
-    assert kendall["raw"]["tau_b"]["mean"] is None
-    assert kendall["raw"]["undefined"]["mean"] == 2
-    assert kendall["time"]["tau_b"]["mean"] > 0.9
-    assert results["task_metrics"]["key-steps"]["methods"]["raw"]["diversity"]["mean"] is None
-    assert "–" in "".join(extra_tables(results, 2))
-    assert json.loads(to_text(results)) == results
+    results = run(folder, tmp_path, extras, methods=NULLS, n_clusters=1)[0].results
+    kendall = results.task_metrics["kendall"].methods
+    assert kendall["raw"]["tau_b"].mean is None
+    assert kendall["raw"]["undefined"].mean == 2
+    assert kendall["time"]["tau_b"].mean > 0.9
+    assert results.task_metrics["key-steps"].methods["raw"]["diversity"].mean is None
+    assert "–" in "".join(more_tables(results))
+    assert Results.model_validate_json(results.to_json()) == results
 
 
 def test_an_unknown_cue_in_a_setting_is_explained_once_the_data_is_known(tmp_path):
@@ -162,24 +165,11 @@ def test_an_unknown_cue_in_a_setting_is_explained_once_the_data_is_known(tmp_pat
 
 
 def test_the_table_shows_every_figure_of_every_protocol(tmp_path):
-    results, _, _ = run(write_task(tmp_path / "set"), tmp_path, methods=NULLS)
-    text = text_table(results["protocols"], 2)
+    results = run(write_task(tmp_path / "set"), tmp_path, methods=NULLS)[0].results
+    text = protocol_tables(results.protocols)
     for word in ("egoprocel-pooled", "strict-per-video", "F1@25", "MoF", "Edit"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_learned_methods_stand_beside_the_best_null_baseline():
-    figures = {"random": 10.0, "equal-split": 30.0, "paper": 28.0, "stepreel": 41.5}
-    methods = {
-        name: {"f1": {"mean": f1, "std": 0.0}, "iou": {"mean": 0.0, "std": 0.0}}
-        for name, f1 in figures.items()
-    }
-    first, paper, ours = verdict(methods, "strict", 3).splitlines()
-    assert "equal-split, has 30.0" in first
-    assert paper.split() == ["paper", "28.0", "2.0", "less"]
-    assert ours.split() == ["stepreel", "41.5", "11.5", "more"]
-    assert verdict({"random": methods["random"]}, "strict", 3) == ""
 
 
 def test_a_cache_that_cannot_be_written_is_no_reason_to_skip_a_method(tmp_path):
@@ -188,14 +178,14 @@ def test_a_cache_that_cannot_be_written_is_no_reason_to_skip_a_method(tmp_path):
         run(write_task(tmp_path / "set"), tmp_path)
 
 
-def test_measures_are_kept_and_read_back(tmp_path, monkeypatch):
+def test_task_metrics_are_kept_and_read_back(tmp_path, monkeypatch):
     folder = write_task(tmp_path / "set", n=5)
-    extras = Extras(metrics=("phases", "kendall", "key-steps"))
-    first, _, _ = run(folder, tmp_path, extras, methods=NULLS)
-    for name in extras.metrics:
+    extras = Extras(task_metrics=("phases", "kendall", "key-steps"))
+    first = run(folder, tmp_path, extras, methods=NULLS)[0].results
+    for name in extras.task_metrics:
         monkeypatch.setitem(TASK_METRICS, name, None)  # nothing to work it out with
-    again, _, _ = run(folder, tmp_path, extras, methods=NULLS)
-    assert again["task_metrics"] == first["task_metrics"]
+    again = run(folder, tmp_path, extras, methods=NULLS)[0].results
+    assert again.task_metrics == first.task_metrics
     with pytest.raises(TypeError):  # other labels are other data
         run(write_task(tmp_path / "other" / "set", n=5, shuffle=True), tmp_path, extras)
 
@@ -203,10 +193,10 @@ def test_measures_are_kept_and_read_back(tmp_path, monkeypatch):
 def test_predictions_of_an_earlier_evaluation_do_not_stay(tmp_path):
     for name in ("Tea", "coffee"):
         write_task(tmp_path / "sets" / name)
-    results, outcomes, _ = run(tmp_path / "sets", tmp_path, methods=NULLS)
-    write_evaluation(tmp_path / "out", results, outcomes)
+    evaluation, _ = run(tmp_path / "sets", tmp_path, methods=NULLS)
+    write_evaluation(tmp_path / "out", evaluation)
     (tmp_path / "out" / "predictions" / "mine.npz").write_bytes(b"kept")
-    results, outcomes, _ = run(tmp_path / "sets" / "Tea", tmp_path, methods=NULLS)
-    write_evaluation(tmp_path / "out", results, outcomes)
+    evaluation, _ = run(tmp_path / "sets" / "Tea", tmp_path, methods=NULLS)
+    write_evaluation(tmp_path / "out", evaluation)
     there = sorted(path.name for path in (tmp_path / "out" / "predictions").iterdir())
     assert there == ["Tea.npz", "mine.npz"]

@@ -7,7 +7,7 @@ import pytest
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.predictions import read_predictions
-from stepreel.evaluation.score_predictions import score_predictions
+from stepreel.evaluation.score_predictions import score_loaded
 from stepreel.evaluation.truth.annotation import Problems
 
 
@@ -21,21 +21,21 @@ def folders(tmp_path):
 def scored(folders, *, fps=None, k=None, rate=None, lenient=False):
     problems = Problems(lenient=lenient)
     found = read_predictions(folders[1], problems, fps=fps)
-    results, outcome = score_predictions(
+    evaluation = score_loaded(
         folders[0], found, problems, fps=fps, rate=rate, n_clusters=k, seeds=(0,)
     )
-    return results["protocols"]["strict"], outcome, problems
+    return evaluation.results.protocols["strict"], evaluation.comparisons[0], problems
 
 
 def test_a_prediction_that_stops_early_found_nothing_after_that(folders):
     steps = "".join(f"{25 * n},{25 * n + 25},{n + 1} step\n" for n in range(4))
     (folders[0] / "a.csv").write_text(steps)
     (folders[1] / "a.csv").write_text("0,20,1 a\n")
-    strict, outcome, _ = scored(folders, k=4)
-    assert len(outcome.prepared.times[0]) == 1000
+    strict, comparison, _ = scored(folders, k=4)
+    assert len(comparison.prepared.times[0]) == 1000
     # Lines of this format label every moment they touch: 20.0 s, too.
     expected = 100 * 2 * 201 / (201 + 250) / 4
-    assert strict["prediction"]["f1"]["mean"] == pytest.approx(expected, abs=0.01)
+    assert strict["prediction"].f1.mean == pytest.approx(expected, abs=0.01)
 
 
 EAF = """<ANNOTATION_DOCUMENT><TIME_ORDER>
@@ -61,9 +61,10 @@ def test_the_truth_itself_is_a_perfect_prediction(folders, name, text, rate):
         (folder / name).write_text(text)
     problems = Problems()
     found = read_predictions(folders[1], problems, fps=30)
-    results, _ = score_predictions(folders[0], found, problems, fps=30, rate=rate, seeds=(0,))
-    for own in results["protocols"].values():
-        figures = {name: own["prediction"][name]["mean"] for name in ("f1", "iou", "mof", "edit")}
+    results = score_loaded(folders[0], found, problems, fps=30, rate=rate, seeds=(0,)).results
+    for methods in results.protocols.values():
+        own = methods["prediction"].figures()
+        figures = {name: own[name].mean for name in ("f1", "iou", "mof", "edit")}
         assert figures == dict.fromkeys(figures, 100)
 
 
@@ -83,10 +84,10 @@ def test_a_coarser_prediction_is_scored_at_its_own_moments(folders):
     np.savez(folders[0] / "a.npz", times=np.arange(120) / 30, labels=labels)
     coarser = labels[np.arange(16) * 15 // 2]
     np.savez(folders[1] / "a.npz", times=np.arange(16) / 4, cluster=coarser)
-    strict, outcome, _ = scored(folders)
-    assert len(outcome.prepared.times[0]) == 16
-    assert set(outcome.prepared.truth[0]) == {1, 2, 3}  # no moment is made up as background
-    assert strict["prediction"]["f1"]["mean"] == 100
+    strict, comparison, _ = scored(folders)
+    assert len(comparison.prepared.times[0]) == 16
+    assert set(comparison.prepared.truth[0]) == {1, 2, 3}  # no moment is made up as background
+    assert strict["prediction"].f1.mean == 100
 
 
 def test_a_prediction_that_begins_before_or_after_its_truth_is_an_error(folders):
@@ -107,7 +108,7 @@ def test_moments_may_lie_anywhere_if_truth_and_prediction_agree(folders, times):
     labels = np.resize([1, 2], len(times))
     np.savez(folders[0] / "a.npz", times=times, labels=labels.astype(np.uint16))
     np.savez(folders[1] / "a.npz", times=times, cluster=labels.astype(float))
-    assert scored(folders)[0]["prediction"]["f1"]["mean"] == 100
+    assert scored(folders)[0]["prediction"].f1.mean == 100
 
 
 def test_reversed_and_overlapping_spans_of_a_prediction_are_told(folders):
@@ -131,31 +132,31 @@ def test_both_are_on_the_recording_s_own_clock(folders):
     labels = np.repeat([1, 2], 10)
     np.savez(folders[0] / "a.npz", times=times, labels=labels)
     np.savez(folders[1] / "a.npz", times=times, cluster=2 - labels)
-    assert scored(folders)[0]["prediction"]["f1"]["mean"] == 100
+    assert scored(folders)[0]["prediction"].f1.mean == 100
     np.savez(folders[1] / "a.npz", times=times - 3, cluster=2 - labels)
     with pytest.raises(DatasetError, match=r"past the end|same moments"):
         scored(folders)
     (folders[0] / "a.npz").unlink()
     (folders[0] / "a.csv").write_text("3,8,1 cut\n8,13,2 sew\n")
     np.savez(folders[1] / "a.npz", times=times, cluster=2 - labels)
-    assert scored(folders)[0]["prediction"]["f1"]["mean"] == 100
+    assert scored(folders)[0]["prediction"].f1.mean == 100
 
 
 def test_names_are_as_good_as_numbers(folders):
     (folders[0] / "a.txt").write_text("cut\ncut\nSIL\nsew\n")
     (folders[1] / "a.txt").write_text("blue\nblue\n-1\nred\n")
-    strict, outcome, _ = scored(folders, fps=1)
-    assert strict["prediction"]["mof"]["mean"] == 100
-    assert outcome.n_clusters == 2
+    strict, comparison, _ = scored(folders, fps=1)
+    assert strict["prediction"].mof.mean == 100
+    assert comparison.n_clusters == 2
 
 
 def test_clusters_may_have_any_numbers(folders):
     np.savez(folders[0] / "a.npz", times=np.arange(6.0), labels=[1, 1, 2, 2, 3, 3])
     np.savez(folders[1] / "a.npz", times=np.arange(6.0), prediction=[70, 70, -1, -1, 10**12, 9])
-    strict, outcome, _ = scored(folders)
-    assert outcome.n_clusters == 3
-    assert outcome.predictions["prediction"][0].together[0].tolist() == [1, 1, -1, -1, 2, 0]
-    assert strict["prediction"]["f1"]["mean"] == pytest.approx((100 + 0 + 200 / 3) / 3, abs=0.01)
+    strict, comparison, _ = scored(folders)
+    assert comparison.n_clusters == 3
+    assert comparison.predictions["prediction"][0].together[0].tolist() == [1, 1, -1, -1, 2, 0]
+    assert strict["prediction"].f1.mean == pytest.approx((100 + 0 + 200 / 3) / 3, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +164,13 @@ def test_clusters_may_have_any_numbers(folders):
     [
         ({"times": [0.0, 1]}, "one of cluster"),
         ({"times": [0.0, 1], "cluster": [0.5, 1.0]}, "one whole number per time"),
-        ({"times": [0.0, 1], "cluster": [0, -5]}, "holds -5; expected clusters from 0"),
+        ({"times": [0.0, 1], "cluster": [0, -5]}, "contains -5; expected clusters from 0"),
         ({"times": [0.0, 1], "cluster": [0, np.nan]}, "one whole number per time"),
-        ({"times": [1.0, 1], "cluster": [0, 1]}, "increase"),
+        ({"times": [1.0, 1], "cluster": [0, 1]}, "increasing"),
         ({"times": [1.0], "cluster": [0, 1]}, "one whole number per time"),
     ],
 )
-def test_files_that_hold_no_labels_are_explained(folders, arrays, words):
+def test_files_without_labels_are_explained(folders, arrays, words):
     np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
     np.savez(folders[1] / "a.npz", **arrays)
     with pytest.raises(DatasetError, match=words):
@@ -211,5 +212,5 @@ def test_a_damaged_or_foreign_file_is_explained(folders):
 
 def test_an_empty_folder_of_predictions_is_explained(folders):
     np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
-    with pytest.raises(DatasetError, match="holds no predictions"):
+    with pytest.raises(DatasetError, match="contains no predictions"):
         scored(folders)

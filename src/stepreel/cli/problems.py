@@ -1,32 +1,26 @@
-"""What is wrong with a dataset, told whether or not anything could be done with the rest."""
+"""What a lenient reading of data left out, shown whether or not the rest could be used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from stepreel.cli.terminal import warn
-
-if TYPE_CHECKING:
-    from stepreel.evaluation.truth.annotation import Problems
+from stepreel.errors import StepreelError
 
 
 @contextmanager
-def problems_of_data(*, lenient: bool) -> Iterator[Problems]:
-    """Collect what is wrong with a dataset; where nothing can be done, that is why."""
-    from stepreel.errors import StepreelError
-    from stepreel.evaluation.truth.annotation import Problems
-
-    problems = Problems(lenient=lenient)
+def showing_left_out() -> Iterator[None]:
+    """Print the notes of an error: what had been left out by then may be the reason for it."""
     try:
-        yield problems
-    except StepreelError:
-        tell_left_out(problems)
+        yield
+    except StepreelError as problem:
+        for note in getattr(problem, "__notes__", ()):
+            warn(f"stepreel: {note}")
         raise
 
 
-def tell_left_out(problems: Problems) -> None:
+def show_left_out(left_out: Sequence[str]) -> None:
     """Print what a lenient reading left out."""
-    for reason in problems.skipped:
+    for reason in left_out:
         warn(f"stepreel: left out: {reason}")

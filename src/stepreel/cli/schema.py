@@ -1,14 +1,22 @@
-"""`stepreel schema`: the published form of storyboard.json."""
+"""`stepreel schema`: the published forms of storyboard.json and results.json."""
 
 from __future__ import annotations
 
 import json
+from typing import Annotated, Literal
 
 import typer
 
 
-def schema() -> None:
-    """Print the JSON schema of storyboard.json."""
-    from stepreel.storyboard.schema import Storyboard
-
-    typer.echo(json.dumps(Storyboard.model_json_schema(), indent=2, ensure_ascii=False))
+def schema(
+    contract: Annotated[
+        Literal["storyboard", "results"],
+        typer.Argument(help="storyboard (of `run`) or results (of `evaluate` and `score`)."),
+    ] = "storyboard",
+) -> None:
+    """Print the JSON schema of storyboard.json or results.json."""
+    if contract == "results":
+        from stepreel.evaluation.results import results_schema as published
+    else:
+        from stepreel.storyboard.schema import storyboard_schema as published
+    typer.echo(json.dumps(published(), indent=2, ensure_ascii=False))

@@ -3,65 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as changed
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stepreel.errors import DatasetError, StepreelError, StoreError
-from stepreel.evaluation.methods.baselines import BASELINES
-from stepreel.evaluation.methods.catalog import (
-    LEARNED_METHODS,
-    SEEDLESS,
-    Prediction,
-    Workplace,
-    predict,
-    predict_blindly,
-)
+from stepreel.evaluation.methods.base import MethodKind, Prediction, RecordingTimes
+from stepreel.evaluation.methods.catalog import METHODS
+from stepreel.evaluation.methods.runner import MethodRunner
 from stepreel.evaluation.metrics.localization import PROTOCOLS
-from stepreel.evaluation.metrics.scores import Scores, score
+from stepreel.evaluation.metrics.prediction_scores import PredictionScores, score_prediction
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.types import Labels, Progress
 
-Table = dict[str, dict[str, list[Scores]]]
-"""protocol → method → one per seed"""
+ScoreTable = dict[str, dict[str, list[PredictionScores]]]
+"""By protocol, then by method; one per seed"""
 
 
 @dataclass
-class Outcome:
-    """What became of every method on one task: predictions and scores per seed, or a reason."""
+class TaskComparison:
+    """Every method on one task: its predictions and scores per seed, or why it was not run."""
 
     prepared: PreparedTask
     n_clusters: int
+    kinds: dict[str, MethodKind] = field(default_factory=dict)
     predictions: dict[str, list[Prediction]] = field(default_factory=dict)
-    table: Table = field(default_factory=lambda: {name: {} for name in PROTOCOLS})
+    scores: ScoreTable = field(default_factory=lambda: {name: {} for name in PROTOCOLS})
     skipped: dict[str, str] = field(default_factory=dict)
+
+    def add(
+        self,
+        method: str,
+        predictions: Sequence[Prediction],
+        *,
+        kind: MethodKind = "other",
+        same_for_all_seeds: bool = False,
+    ) -> None:
+        """Score a method's predictions, one per seed, and add them; equal ones are scored once."""
+        self.kinds[method] = kind
+        self.predictions[method] = list(predictions)
+        different = predictions[:1] if same_for_all_seeds else predictions
+        for name, protocol in PROTOCOLS.items():
+            scores = [
+                score_prediction(
+                    self.prepared.truth, _labels(prediction, name), self.n_clusters, protocol
+                )
+                for prediction in different
+            ]
+            self.scores[name][method] = scores * (len(predictions) // len(different))
 
 
 def compare(
-    prepared: PreparedTask, plan: Plan, workplace: Workplace, *, train_on: int | None = None
-) -> Outcome:
-    """Predict with every method and seed, then score; methods that cannot run say why.
+    prepared: PreparedTask,
+    plan: Plan,
+    runner: MethodRunner | None = None,
+    *,
+    train_on: int | None = None,
+) -> TaskComparison:
+    """Predict with every method and seed, then score; a method that fails is skipped with a reason.
 
-    `train_on` is how many recordings learned methods train on; all are predicted and scored.
+    train_on  how many recordings learned methods train on; all are predicted and scored
     """
-    outcome = Outcome(prepared, plan.n_clusters)
     if not prepared.has_steps:
         raise DatasetError(nothing_to_score(prepared))
-    for method in plan.methods:
+    runner = runner or MethodRunner()
+    comparison = TaskComparison(prepared, plan.n_clusters)
+    for name in plan.methods:
         try:
-            predictions = _predict_all(method, prepared, plan, workplace, train_on)
+            predictions = _predict_seeds(name, prepared, plan, runner, train_on)
         except StoreError:
-            raise  # a full disk is no property of a method
+            raise  # a full disk is not the method's fault
         except StepreelError as problem:
-            outcome.skipped[method] = str(problem)
-            continue
-        if predictions is None:
-            outcome.skipped[method] = f"needs features: {prepared.blind_because}"
-            continue
-        enter(outcome, method, predictions, seedless=method in SEEDLESS)
-    return outcome
+            comparison.skipped[name] = str(problem)
+        except Exception as problem:
+            if name in METHODS.own:
+                raise
+            comparison.skipped[name] = f"{type(problem).__name__}: {problem}"
+        else:
+            method = METHODS[name]
+            comparison.add(
+                name, predictions, kind=method.kind, same_for_all_seeds=not method.uses_seed
+            )
+    return comparison
 
 
 def nothing_to_score(prepared: PreparedTask) -> str:
@@ -72,66 +96,43 @@ def nothing_to_score(prepared: PreparedTask) -> str:
     )
 
 
-def enter(
-    outcome: Outcome, method: str, predictions: Sequence[Prediction], *, seedless: bool
-) -> None:
-    """Score a method's predictions, one per seed, and enter both; without a seed all are alike."""
-    outcome.predictions[method] = list(predictions)
-    truth, k = outcome.prepared.truth, outcome.n_clusters
-    for name, protocol in PROTOCOLS.items():
-        different = predictions[:1] if seedless else predictions
-        scores = [score(truth, _labels(one, name), k, protocol) for one in different]
-        outcome.table[name][method] = scores * len(predictions) if seedless else scores
+def _predict_seeds(
+    name: str, prepared: PreparedTask, plan: Plan, runner: MethodRunner, train_on: int | None
+) -> list[Prediction]:
+    """Return one prediction per seed; DatasetError if features are needed and missing."""
+    method = METHODS[name]
+    seeds = plan.seeds if method.uses_seed else plan.seeds[:1]
+    predictions = []
+    for number, seed in enumerate(seeds, start=1):
+        settings = plan.settings_of(name, prepared.cues or None, seed=seed)
+        if method.kind == "blind":
+            times = [RecordingTimes(times) for times in prepared.times]
+            predictions.append(runner.predict_blind(name, times, settings))
+            continue
+        if prepared.recordings is None:
+            raise DatasetError(f"needs features: {prepared.blind_because}")
+        label = f"{name} {number}/{len(plan.seeds)}"
+        named = replace(runner, progress=_prefixed(runner.progress, label))
+        chosen = _draw(prepared, seed, train_on) if method.kind == "learned" else None
+        predictions.append(named.predict(name, prepared.recordings, settings, train_on=chosen))
+    return predictions * (len(plan.seeds) // len(seeds))
 
 
-def _predict_all(
-    method: str, prepared: PreparedTask, plan: Plan, workplace: Workplace, train_on: int | None
-) -> list[Prediction] | None:
-    """Return one prediction per seed; None where a method needs features and there are none."""
-    k, lengths = plan.n_clusters, prepared.lengths
-    if method in BASELINES:
-        made = [predict_blindly(method, lengths, k, seed=s) for s in _seeds_of(method, plan)]
-    elif prepared.recordings is None:
-        return None
-    else:
-        made = []
-        for place, seed in enumerate(plan.seeds, start=1):
-            named = changed(
-                workplace, progress=_named(workplace.progress, method, place, len(plan.seeds))
-            )
-            made.append(
-                predict(
-                    method,
-                    prepared.recordings,
-                    plan.settings_of(method, prepared.cues, seed=seed),
-                    named,
-                    learn_from=_chosen(prepared, method, seed, train_on),
-                )
-            )
-    return made * len(plan.seeds) if method in SEEDLESS else made
-
-
-def _seeds_of(method: str, plan: Plan) -> Sequence[int]:
-    return plan.seeds[:1] if method in SEEDLESS else plan.seeds
-
-
-def _chosen(
-    prepared: PreparedTask, method: str, seed: int, train_on: int | None
-) -> list[int] | None:
-    """Draw recordings to train on, another set for every seed."""
-    if train_on is None or method not in LEARNED_METHODS:
+def _draw(prepared: PreparedTask, seed: int, train_on: int | None) -> list[int] | None:
+    """Draw recordings to train on, another set for every seed; None: all."""
+    if train_on is None:
         return None
     order = np.random.default_rng(seed).permutation(len(prepared.names))
     return sorted(int(number) for number in order[:train_on])
 
 
-def _named(progress: Progress, method: str, place: int, count: int) -> Progress:
-    """Say in the progress bar whose turn it is."""
+def _prefixed(progress: Progress, label: str) -> Progress:
+    """Say in the progress bar which method is running."""
 
-    def tell(what: str, done: float, total: float) -> None:
-        progress(f"{method} {place}/{count}: {what}", done, total)
+    def report(what: str, done: float, total: float) -> None:
+        progress(f"{label}: {what}", done, total)
 
-    return tell
+    return report
 
 
 def _labels(prediction: Prediction, protocol: str) -> list[Labels]:

@@ -1,28 +1,38 @@
-"""What is to be compared on a dataset, and with which settings."""
+"""What is compared on a dataset, and with which settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stepreel.config import DEFAULT_PRESET, Settings, check_cue_choices, load_settings
+from stepreel.config import (
+    DEFAULT_PRESET,
+    CueChoiceError,
+    Settings,
+    check_cue_choices,
+    load_settings,
+)
 from stepreel.cues import check_cue_names
-from stepreel.errors import DatasetError
-from stepreel.evaluation.methods.catalog import METHODS, NULL_METHODS
+from stepreel.errors import DatasetError, SettingsError
+from stepreel.evaluation.methods.base import NULL_KINDS
+from stepreel.evaluation.methods.catalog import METHODS, method_kind
+from stepreel.evaluation.methods.learned import LEARNED_METHODS
 
 PAPER_PRESET = "paper-small"
+MOST_SEEDS = 1000
+_SET_BY_OPTION = {"key_steps.n_clusters": "clusters", "train.seed": "seeds"}
 
 
 @dataclass(frozen=True)
 class Plan:
     """Methods, seeds and settings of one evaluation; the same for every task of a dataset.
 
-    preset     of the method `paper`; `stepreel` always starts from the default preset
-    overrides  settings changed for both learned methods
+    preset     of the method `paper`; all others start from the default preset
+    overrides  settings changed for all methods but null baselines
     rate       moments per second to score at; None: as the recordings have them
     """
 
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = tuple(METHODS.own)
     n_clusters: int = 7
     seeds: tuple[int, ...] = (0, 1, 2)
     preset: str = PAPER_PRESET
@@ -36,7 +46,7 @@ class Plan:
         fixed: dict[str, object] = {"key_steps.n_clusters": self.n_clusters, "train.seed": seed}
         if cues is not None:
             fixed["extract.cues"] = list(cues)
-        if method in NULL_METHODS:
+        if method_kind(method) in NULL_KINDS:
             return load_settings("paper", fixed)
         preset = self.preset if method == "paper" else DEFAULT_PRESET
         settings = load_settings(preset, {**self.overrides, **fixed})
@@ -53,8 +63,60 @@ class Plan:
             raise DatasetError(str(problem)) from None
 
 
-def check_methods(names: Sequence[str]) -> tuple[str, ...]:
-    """Return methods in their usual order, or raise ValueError naming the known ones."""
-    if unknown := [name for name in names if name not in METHODS]:
-        raise ValueError(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
-    return tuple(method for method in METHODS if method in names)
+def make_plan(
+    *,
+    methods: Sequence[str] | None = None,
+    baselines_only: bool = False,
+    clusters: int = 7,
+    seeds: int = 3,
+    preset: str | None = None,
+    window_seconds: float | None = None,
+    rate: float | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Plan:
+    """Return a checked plan; SettingsError says what is wrong with an option.
+
+    Parameters are those of `stepreel.evaluate`; `overrides` are dotted: {"train.epochs": 20}.
+    """
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise SettingsError(f"seeds: {seeds} is not a number from 1 to {MOST_SEEDS}")
+    overrides = dict(overrides or {})
+    for name, option in _SET_BY_OPTION.items():
+        if name in overrides:
+            raise SettingsError(f"{name} would be overruled; use --{option} (in Python {option}=…)")
+    if window_seconds is not None:
+        overrides |= {"loss.window_seconds": window_seconds, "loss.window_frames": None}
+    if rate is not None:
+        overrides["extract.moments_per_second"] = rate
+    plan = Plan(
+        methods=choose_methods(methods, baselines_only=baselines_only),
+        n_clusters=clusters,
+        seeds=tuple(range(seeds)),
+        preset=preset or PAPER_PRESET,
+        overrides=overrides,
+        rate=rate,
+    )
+    for method in LEARNED_METHODS:  # a wrong name is an error even where it has no effect
+        try:
+            plan.settings_of(method)
+        except CueChoiceError:
+            continue  # cues of features are checked once the features have been read
+    return plan
+
+
+def choose_methods(
+    names: Sequence[str] | None = None, *, baselines_only: bool = False
+) -> tuple[str, ...]:
+    """Return the methods to compare in their usual order; None: all, plug-ins included."""
+    known = ", ".join(METHODS)
+    if names is not None:
+        if not names:
+            raise SettingsError(f"no method is named; known: {known}")
+        if unknown := [name for name in names if name not in METHODS]:
+            raise SettingsError(f"unknown method {unknown[0]!r}; known: {known}")
+    chosen = [method for method in METHODS if names is None or method in names]
+    if baselines_only:
+        chosen = [method for method in chosen if method_kind(method) in NULL_KINDS]
+        if not chosen:
+            raise SettingsError("baselines only: leaves none of the methods that are named")
+    return tuple(chosen)

@@ -1,4 +1,4 @@
-"""Predictions somebody made before: storyboards, or labels in files of their own."""
+"""Predictions made elsewhere: storyboards, or files with labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LABEL_ARRAYS = ("cluster", "labels", "prediction")
 
 @dataclass(frozen=True)
 class LoadedPrediction:
-    """What was predicted for one recording; `n_clusters` is K, where the file says so."""
+    """What was predicted for one recording; `n_clusters` is K if the file states it."""
 
     labelled: TimedLabels
     n_clusters: int | None = None
@@ -38,7 +38,7 @@ class LoadedPrediction:
 
 @dataclass
 class _Clusters(StepList):
-    """Numbers of clusters, from 0, as ids of steps, from 1: in a prediction 0 is a step."""
+    """Clusters, numbered from 0, as ids of steps, from 1: in a prediction 0 is a step."""
 
     number: Callable[[str], int] = int
 
@@ -54,49 +54,42 @@ def read_predictions(
         raise DatasetError(
             f"{folder}: is a file; expected a folder of storyboards, or of files with labels"
         )
-    found: dict[str, LoadedPrediction] = {}
+    predictions: dict[str, LoadedPrediction] = {}
     texts: dict[str, Path] = {}
+
+    def add(name: str, prediction: LoadedPrediction, path: Path) -> None:
+        if name in predictions:
+            problems.report(f"{path}: a second prediction for {name}; expected one per recording")
+        else:
+            predictions[name] = prediction
+
     for stem, path in find_label_files(folder, problems).items():
         try:
             if path.suffix.lower() == ".json":
-                _enter(found, *_read_board(path), path, problems)
+                add(*_read_board(path), path)
             elif path.suffix.lower() == ".npz":
-                given = LoadedPrediction(_read_npz(path))
-                _enter(found, stem.removesuffix(".embedding"), given, path, problems)
+                add(stem.removesuffix(".embedding"), LoadedPrediction(_read_npz(path)), path)
             else:
                 texts[stem] = path
         except StepreelError as problem:
             problems.report(str(problem))
-    for name, given in _read_texts(texts, fps, problems).items():
-        _enter(found, name, given, texts[name], problems)
-    if not found:
+    for name, prediction in _read_texts(texts, fps, problems).items():
+        add(name, prediction, texts[name])
+    if not predictions:
         raise DatasetError(
-            f"{folder}: holds no predictions; expected NAME/{STORYBOARD}, NAME.npz with `times` "
+            f"{folder}: contains no predictions; expected NAME/{STORYBOARD}, NAME.npz with `times` "
             f"and one of {', '.join(LABEL_ARRAYS)}, or text: {', '.join(FORMATS)}"
         )
-    return found
-
-
-def _enter(
-    found: dict[str, LoadedPrediction],
-    name: str,
-    given: LoadedPrediction,
-    path: Path,
-    problems: Problems,
-) -> None:
-    if name in found:
-        problems.report(f"{path}: a second prediction for {name}; expected one per recording")
-    else:
-        found[name] = given
+    return predictions
 
 
 def _read_board(path: Path) -> tuple[str, LoadedPrediction]:
     board = read_storyboard(path)
     seconds = board.recording.duration_seconds
-    asked = board.settings.get("key_steps", {}).get("n_clusters")
+    stated = board.settings.get("key_steps", {}).get("n_clusters")
     spans = SpanLabels(partial(labels_of_storyboard, board), 0.0, seconds, seconds)
     return Path(board.recording.name).stem, LoadedPrediction(
-        spans, asked if isinstance(asked, int) else None
+        spans, stated if isinstance(stated, int) else None
     )
 
 
@@ -105,27 +98,27 @@ def _read_npz(path: Path) -> MomentLabels:
         arrays = read_arrays(path)
     except RecordingError as problem:
         raise DatasetError(str(problem)) from problem
-    named = [name for name in LABEL_ARRAYS if name in arrays]
-    if not named or "times" not in arrays:
+    name = next((name for name in LABEL_ARRAYS if name in arrays), None)
+    if name is None or "times" not in arrays:
         raise DatasetError(
             f"{location(path)}: expected `times` and one of {', '.join(LABEL_ARRAYS)} in it"
         )
     if arrays["times"].dtype.kind not in "fiu":
         raise DatasetError(f"{location(path)}: `times` must be numbers, in seconds")
-    labels, times = arrays[named[0]], np.asarray(arrays["times"], np.float64)
+    labels, times = arrays[name], np.asarray(arrays["times"], np.float64)
     whole = labels.dtype.kind in "iu" or (
         labels.dtype.kind == "f" and bool((np.floor(labels) == labels).all())
     )
     if not whole or labels.shape != times.shape or labels.ndim != 1:
         raise DatasetError(
-            f"{location(path)}: `{named[0]}` must hold one whole number per time; "
+            f"{location(path)}: `{name}` must be one whole number per time; "
             f"it is {labels.dtype} {labels.shape}, times are {times.shape}"
         )
     if len(times) == 0 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise DatasetError(f"{location(path)}: `times` must be finite seconds that increase")
+        raise DatasetError(f"{location(path)}: `times` must be finite, increasing seconds")
     if labels.min() < NO_STEP:
         raise DatasetError(
-            f"{location(path)}: `{named[0]}` holds {labels.min():g}; expected clusters from 0, or "
+            f"{location(path)}: `{name}` contains {labels.min():g}; expected clusters from 0, or "
             f"{NO_STEP} for no step"
         )
     return MomentLabels(times, labels.astype(np.int64))
@@ -134,14 +127,15 @@ def _read_npz(path: Path) -> MomentLabels:
 def _read_texts(
     paths: Mapping[str, Path], fps: float | None, problems: Problems
 ) -> dict[str, LoadedPrediction]:
-    """Read text; steps without numbers are numbered by name over all files."""
+    """Read text files; steps without numbers are numbered by name, over all files."""
     files = {}
     for name, path in paths.items():
         try:
             files[name] = read_label_file(path, fps)
         except StepreelError as problem:
             problems.report(str(problem))
-    clusters = _Clusters(number=_numbering([x for file in files.values() for x in file.labels]))
+    labels = [label for file in files.values() for label in file.labels]
+    clusters = _Clusters(number=_numbering(labels))
     return {
         name: LoadedPrediction(file.numbered(clusters, problems, shift=-1))
         for name, file in files.items()
@@ -149,7 +143,7 @@ def _read_texts(
 
 
 def _numbering(labels: list[str]) -> Callable[[str], int]:
-    """Take numbers of clusters for what they are, 0 among them; -1 and background are no step."""
+    """Return the cluster of a label: its own number, 0 included; -1 and background are no step."""
     texts = {label.strip() for label in labels}
     if all(text == "-1" or split_number(text)[0] is not None for text in texts):
 
@@ -168,24 +162,24 @@ def _numbering(labels: list[str]) -> Callable[[str], int]:
     return by_name
 
 
-def as_clusters(
-    found: Sequence[Labels], said: Sequence[int], n_clusters: int | None
+def number_clusters(
+    predicted: Sequence[Labels], stated: Sequence[int], n_clusters: int | None
 ) -> tuple[list[Labels], int]:
-    """Return labels with the clusters of all files numbered from 0, and how many there are.
+    """Return labels with the clusters of all files numbered from 0, and K.
 
-    K is what was asked for, else what the files said, else as many as occur.
+    K is what was asked for, else what the files state, else the number of clusters that occur.
     """
-    used = np.unique(np.concatenate(list(found)))
+    used = np.unique(np.concatenate(list(predicted)))
     used = used[used >= 0]
-    k = n_clusters or max([*said, len(used), 1])
+    k = n_clusters or max([*stated, len(used), 1])
     if len(used) > k:
         raise DatasetError(
             f"the predictions use {len(used)} clusters, more than the {k} of --clusters"
         )
-    fits = len(used) == 0 or int(used.max()) < k
+    are_numbered = len(used) == 0 or int(used.max()) < k
 
-    def renamed(labels: Labels) -> Labels:
-        numbers = labels if fits else np.searchsorted(used, labels)
+    def renumber(labels: Labels) -> Labels:
+        numbers = labels if are_numbered else np.searchsorted(used, labels)
         return np.where(labels < 0, NO_STEP, numbers).astype(np.int64)
 
-    return [renamed(labels) for labels in found], k
+    return [renumber(labels) for labels in predicted], k

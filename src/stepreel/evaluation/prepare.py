@@ -1,16 +1,16 @@
-"""A labelled task → what learns may see (tracks), and what only scoring sees (truth)."""
+"""A labelled task → tracks, which methods see, and truth, which only scoring sees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from stepreel.errors import DatasetError, RecordingError
+from stepreel.errors import DatasetError, RecordingError, StepreelError
 from stepreel.evaluation.datasets.base import LabelledRecording, LabelledTask
-from stepreel.evaluation.methods.catalog import Workplace
-from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.truth.annotation import (
     BACKGROUND,
     END_TOLERANCE_SECONDS,
@@ -20,15 +20,28 @@ from stepreel.evaluation.truth.annotation import (
 )
 from stepreel.evaluation.truth.common_moments import MOST_MOMENTS
 from stepreel.features.feature_files import FeatureRecording, check_alike
-from stepreel.features.sources import extract_recordings
+from stepreel.features.sources import LoadedRecordings
 from stepreel.types import FeatureTrack, Labels, Recording, Seconds, moment_seconds
+
+ExtractVideos = Callable[[Sequence[Path]], LoadedRecordings]
+
+
+@contextmanager
+def naming_left_out(problems: Problems) -> Iterator[None]:
+    """Add what a lenient reading left out to an error, as notes: it may be the reason for it."""
+    try:
+        yield
+    except StepreelError as problem:
+        for reason in problems.skipped:
+            problem.add_note(f"left out: {reason}")
+        raise
 
 
 @dataclass(frozen=True)
 class PreparedTask:
     """A task whose recordings have been read.
 
-    recordings  None where a dataset has nothing but labels; `blind_because` says why
+    recordings  None if a dataset has nothing but labels; `blind_because` says why
     truth       per recording, the true id at each of its times
     """
 
@@ -47,7 +60,7 @@ class PreparedTask:
 
     @property
     def has_steps(self) -> bool:
-        """Whether any moment shows a key step; otherwise there is nothing to score against."""
+        """Whether any moment shows a key step; if not, there is nothing to score against."""
         return any(bool((truth != BACKGROUND).any()) for truth in self.truth)
 
     @property
@@ -58,117 +71,129 @@ class PreparedTask:
 
 def prepare_task(
     task: LabelledTask,
-    plan: Plan,
-    workplace: Workplace,
     problems: Problems,
     *,
     labels_rate: float,
+    rate: float | None = None,
+    extract: ExtractVideos | None = None,
 ) -> PreparedTask:
-    """Read features or watch videos; where there is neither, only labels remain to score."""
-    known = [one for one in task.recordings if one.features or one.video]
+    """Read features or extract them from videos; with neither, only labels remain to score.
+
+    labels_rate  moments per second to score at if there are only labels
+    rate         moments per second to score at, whatever there is; None: as the features have them
+    extract      extracts the tracks of videos; not needed for a task without any
+    """
+    known = [labelled for labelled in task.recordings if labelled.features or labelled.video]
     if not known:
-        why = "the dataset's folder holds no videos and no features of this task"
-        return _blind(task, plan.rate or labels_rate, why, problems)
-    for one in task.recordings:
-        if one not in known:
-            problems.report(f"{one.name}: has labels, but neither a video nor features")
-    found = [one for one in known if one.features]
-    tracked: list[tuple[LabelledRecording, Recording]] = []
-    for one in found:
-        tracked += [(one, read) for read in _read(one, problems, plan.rate)]
-    if videos := [one for one in known if not one.features]:
-        tracked += _watch(videos, plan, workplace, problems)
-    tracked = _alike(sorted(tracked, key=lambda pair: known.index(pair[0])), problems)
-    tracked = [pair for pair in tracked if _are_one_length(*pair, problems)]
-    if not tracked:
-        raise DatasetError(f"{task.name}: no recording of it can be used")
-    times = [next(iter(one.tracks.values())).times for _, one in tracked]
+        why = "the dataset's folder contains no videos and no features of this task"
+        return _prepare_labels(task, rate or labels_rate, why, problems)
+    for labelled in task.recordings:
+        if labelled not in known:
+            problems.report(f"{labelled.name}: has labels, but neither a video nor features")
+    pairs: list[tuple[LabelledRecording, Recording]] = []
+    for labelled in known:
+        if labelled.features:
+            pairs += [(labelled, read) for read in _read(labelled, problems, rate)]
+    if videos := [labelled for labelled in known if not labelled.features]:
+        assert extract is not None
+        pairs += _extract(videos, extract, problems)
+    pairs = _with_same_cues(sorted(pairs, key=lambda pair: known.index(pair[0])), problems)
+    pairs = [pair for pair in pairs if _lengths_agree(*pair, problems)]
+    if not pairs:
+        raise DatasetError(f"{task.name}: none of its recordings can be used")
     return PreparedTask(
         task,
-        names=[one.name for one, _ in tracked],
-        splits=[one.split for one, _ in tracked],
-        times=times,
-        truth=[
-            one.annotation.labels_at(t + recording.start_seconds)  # truth is on the own clock
-            for (one, recording), t in zip(tracked, times, strict=True)
+        names=[labelled.name for labelled, _ in pairs],
+        splits=[labelled.split for labelled, _ in pairs],
+        times=[recording.times for _, recording in pairs],
+        truth=[  # labels are on the recording's own clock
+            labelled.annotation.labels_at(recording.times + recording.start_seconds)
+            for labelled, recording in pairs
         ],
-        recordings=[recording for _, recording in tracked],
+        recordings=[recording for _, recording in pairs],
     )
 
 
-def _are_one_length(one: LabelledRecording, recording: Recording, problems: Problems) -> bool:
-    """Tell whether truth and what was read are of one length; report steps past the end, too."""
-    times = next(iter(recording.tracks.values())).times
-    moment = moment_seconds(times)
-    end = float(times[-1]) + moment + recording.start_seconds
-    told = one.annotation.duration_seconds
+def _lengths_agree(labelled: LabelledRecording, recording: Recording, problems: Problems) -> bool:
+    """Tell whether labels and recording are of the same length; report steps past the end, too."""
+    moment = moment_seconds(recording.times)
+    end = float(recording.times[-1]) + moment + recording.start_seconds
+    stated = labelled.annotation.duration_seconds
     slack = max(END_TOLERANCE_SECONDS, LENGTH_TOLERANCE * end, moment)
-    if told is not None and abs(told - end) > slack:
+    if stated is not None and abs(stated - end) > slack:
         problems.report(
-            f"{one.name}: its labels are of a recording of {told:.1f} s, but what was read ends at "
-            f"{end:.1f} s; another recording, or at a different fps than stated?"
+            f"{labelled.name}: its labels are of a recording of {stated:.1f} s, but the features "
+            f"end at {end:.1f} s; another recording, or at a different fps than stated?"
         )
         return False
-    for step in one.annotation.steps:
+    for step in labelled.annotation.steps:
         if step.end > end + slack:
             problems.report(
-                f"{step.source or one.name}: {step.start:g} to {step.end:g} s (step {step.step}) "
-                f"lies past the end of {one.name} ({end:.1f} s)"
+                f"{step.source or labelled.name}: {step.start:g} to {step.end:g} s "
+                f"(step {step.step}) is past the end of {labelled.name} ({end:.1f} s)"
             )
     return True
 
 
-def _blind(task: LabelledTask, rate: float, why: str, problems: Problems) -> PreparedTask:
-    """Keep the recordings of which it is known how long they last."""
+def _prepare_labels(task: LabelledTask, rate: float, why: str, problems: Problems) -> PreparedTask:
+    """Keep the recordings whose length is known."""
     kept: list[tuple[LabelledRecording, Seconds]] = []
-    for one in task.recordings:
-        seconds = one.annotation.duration_seconds
+    for labelled in task.recordings:
+        seconds = labelled.annotation.duration_seconds
         if seconds is None:
             problems.report(
-                f"{one.name}: nothing says how long it lasts; a video, features or a list of "
+                f"{labelled.name}: its length is unknown; a video, features or a list of "
                 "durations is needed"
             )
         elif seconds * rate > MOST_MOMENTS:
             problems.report(
-                f"{one.name}: is said to last {seconds:g} s, which cannot be; "
+                f"{labelled.name}: a length of {seconds:g} s cannot be right; "
                 f"at most {MOST_MOMENTS / rate:g} s are scored"
             )
         else:
-            kept.append((one, np.arange(max(1, int(seconds * rate + ROUNDING))) / rate))
+            kept.append((labelled, np.arange(max(1, int(seconds * rate + ROUNDING))) / rate))
     if not kept:
-        raise DatasetError(f"{task.name}: no recording of it can be used")
-    truth = [one.annotation.labels_at(times) for one, times in kept]
-    names, splits = [one.name for one, _ in kept], [one.split for one, _ in kept]
-    return PreparedTask(task, names, splits, [times for _, times in kept], truth, None, why)
+        raise DatasetError(f"{task.name}: none of its recordings can be used")
+    return PreparedTask(
+        task,
+        names=[labelled.name for labelled, _ in kept],
+        splits=[labelled.split for labelled, _ in kept],
+        times=[times for _, times in kept],
+        truth=[labelled.annotation.labels_at(times) for labelled, times in kept],
+        recordings=None,
+        blind_because=why,
+    )
 
 
-def _read(one: LabelledRecording, problems: Problems, rate: float | None) -> list[FeatureRecording]:
+def _read(
+    labelled: LabelledRecording, problems: Problems, rate: float | None
+) -> list[FeatureRecording]:
     """Return the recording's features, or nothing if they cannot be used."""
-    assert one.features is not None
+    assert labelled.features is not None
     try:
-        recording = one.features()
+        recording = labelled.features()
     except RecordingError as problem:
         problems.report(str(problem))
         return []
     for cue, track in recording.tracks.items():
         if columns := recording.absent.get(cue):
             problems.notes.append(
-                f"{one.name}: {len(columns)} of {track.width} columns of {cue}, the first of them "
-                f"column {columns[0] + 1}, hold no number in any row; they count as constant"
+                f"{labelled.name}: {len(columns)} of {track.width} columns of {cue}, the first of "
+                f"them column {columns[0] + 1}, contain no number; they count as constant"
             )
         rows = np.flatnonzero(~track.valid)
         if len(rows) and cue not in recording.marked:
             problems.report(
-                f"{one.name}: {len(rows)} of {len(track)} rows of {cue} with NaN or infinity, the "
-                f"first of them row {rows[0] + 1} ({track.times[rows[0]]:.2f} s); a `{cue}_valid` "
-                "array in a .npz file would say that this is meant"
+                f"{labelled.name}: {len(rows)} of {len(track)} rows of {cue} with NaN or infinity, "
+                f"the first of them row {rows[0] + 1} ({track.times[rows[0]]:.2f} s); mark them "
+                f"with an array `{cue}_valid` in a .npz file if this is intended"
             )
     return [recording if rate is None else thinned(recording, rate)]
 
 
 def thinned(recording: FeatureRecording, rate: float) -> FeatureRecording:
     """Keep the moments nearest to a grid of `rate` moments per second."""
-    times = next(iter(recording.tracks.values())).times
+    times = recording.times
     grid = np.arange(0, float(times[-1]) + ROUNDING, 1 / rate)
     after = np.clip(np.searchsorted(times, grid), 1, max(1, len(times) - 1))
     before = after - 1
@@ -183,33 +208,26 @@ def thinned(recording: FeatureRecording, rate: float) -> FeatureRecording:
     return replace(recording, tracks=tracks, fingerprint=name)
 
 
-def _watch(
-    videos: Sequence[LabelledRecording],
-    plan: Plan,
-    workplace: Workplace,
-    problems: Problems,
+def _extract(
+    videos: Sequence[LabelledRecording], extract: ExtractVideos, problems: Problems
 ) -> list[tuple[LabelledRecording, Recording]]:
-    paths = {one.video: one for one in videos if one.video is not None}
-    files = list(paths)
-    loaded = extract_recordings(
-        files,
-        plan.checked_settings("stepreel").extract,
-        workplace.store,
-        progress=workplace.progress,
-    )
+    by_path = {labelled.video: labelled for labelled in videos if labelled.video is not None}
+    paths = list(by_path)
+    loaded = extract(paths)
     for reason in loaded.failures.values():
         problems.report(reason)
-    return [(paths[files[position]], one) for position, one in loaded.recordings.items()]
+    return [(by_path[paths[position]], video) for position, video in loaded.recordings.items()]
 
 
-def _alike(
-    tracked: Sequence[tuple[LabelledRecording, Recording]], problems: Problems
+def _with_same_cues(
+    pairs: Sequence[tuple[LabelledRecording, Recording]], problems: Problems
 ) -> list[tuple[LabelledRecording, Recording]]:
+    """Keep recordings with the cues and widths of the first."""
     kept: list[tuple[LabelledRecording, Recording]] = []
-    for pair in tracked:
+    for labelled, recording in pairs:
         try:
-            check_alike(pair[1], kept[0][1] if kept else pair[1])
-            kept.append(pair)
+            check_alike(recording, kept[0][1] if kept else recording)
+            kept.append((labelled, recording))
         except RecordingError as problem:
             problems.report(str(problem))
     return kept

@@ -2,231 +2,273 @@
 
     protocols.<protocol>.<method>.f1 = {"mean": …, "std": …, "seeds": […]}
 
-All figures are percentages; `std` is the population's, over seeds. With several tasks a figure is
-the plain mean over tasks of each seed's figures; `tasks.<task>.protocols…` has each by itself.
+All figures are percentages; `std` is that of the population, over seeds. With several tasks a
+figure is the plain mean over tasks of each seed's figures; `tasks.<task>.protocols…` has each task
+by itself. Only what was set is written, so that a file contains nothing that was not measured.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from stepreel.evaluation.compare import Outcome
-from stepreel.evaluation.methods.catalog import LEARNED_METHODS
-from stepreel.evaluation.metrics.localization import PROTOCOLS
-from stepreel.evaluation.metrics.scores import FIGURES, STEP_FIGURES, Scores
-from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.prepare import PreparedTask
-from stepreel.features.feature_files import FeatureRecording
-from stepreel.types import moment_seconds, readable
-from stepreel.version import __version__
+from stepreel.errors import StepreelError
+from stepreel.evaluation.methods.base import NULL_KINDS, MethodKind
+from stepreel.storyboard.schema import DIALECT
 
-Json = dict[str, Any]
-FORMAT, VERSION = "stepreel-results", 1
-DIGITS = 4
+if TYPE_CHECKING:
+    import pandas as pd
 
+FORMAT: Literal["stepreel-results"] = "stepreel-results"
+VERSION: Literal[2] = 2
 
-def spread(values: Iterable[float]) -> Json:
-    """Return mean, standard deviation and the values themselves.
-
-    >>> spread([1.0, 3.0])
-    {'mean': 2.0, 'std': 1.0, 'seeds': [1.0, 3.0]}
-    """
-    numbers = [float(value) for value in values]
-    return {
-        "mean": round(float(np.mean(numbers)), DIGITS),
-        "std": round(float(np.std(numbers)), DIGITS),
-        "seeds": [round(number, DIGITS) for number in numbers],
-    }
-
-
-def protocols_of(outcomes: Sequence[Outcome], *, with_steps: bool = True) -> Json:
-    """Return protocol → method → figures; of several tasks, plain means over them.
-
-    A method counts only where it ran on all of them. Steps of several tasks are told apart by
-    `task/id`; without them, figures of the whole alone are given.
-    """
-    methods = [m for m in outcomes[0].predictions if all(m in o.predictions for o in outcomes)]
-    return {
-        protocol: {
-            method: _figures(
-                [(o, o.table[protocol][method]) for o in outcomes],
-                strict=strict,
-                with_steps=with_steps,
-            )
-            for method in methods
-        }
-        for protocol, strict in ((name, one.strict) for name, one in PROTOCOLS.items())
-    }
-
-
-def _figures(
-    per_task: Sequence[tuple[Outcome, Sequence[Scores]]], *, strict: bool, with_steps: bool
-) -> Json:
-    def over_tasks(name: str) -> list[float]:
-        rows = [[one.figures[name] for one in scores] for _, scores in per_task]
-        return [float(value) for value in np.mean(rows, axis=0)]
-
-    figures: Json = {name: spread(over_tasks(name)) for name in FIGURES}
-    if strict:
-        ceilings = [[one.ceiling for one in scores] for _, scores in per_task]
-        figures["ceiling"] = spread([float(value) for value in np.mean(ceilings, axis=0)])
-    if with_steps:
-        figures["per_step"] = {
-            key: step
-            for outcome, scores in per_task
-            for key, step in _per_step(outcome, scores, several=len(per_task) > 1).items()
-        }
-    return figures
-
-
-def _per_step(outcome: Outcome, scores: Sequence[Scores], *, several: bool) -> Json:
-    task = outcome.prepared.task
-    return {
-        (f"{task.name}/{step}" if several else str(step)): {
-            "name": name_of_step(outcome.prepared, step),
-            **{name: spread(one.per_step[step][name] for one in scores) for name in STEP_FIGURES},
-        }
-        for step in scores[0].per_step
-    }
-
-
-def name_of_step(prepared: PreparedTask, step: int) -> str:
-    """Return what a step is called."""
-    if step == 0:
-        return "background"
-    return readable(prepared.task.step_names.get(step, str(step)))
-
-
-def data_fingerprint(prepared: Sequence[PreparedTask]) -> str:
-    """Return a hash of everything that was scored: names, content, times and labels."""
-    content = hashlib.blake2b(digest_size=16)
-    for task in prepared:
-        content.update(task.task.name.encode())
-        for number, name in enumerate(task.names):
-            content.update(name.encode())
-            if task.recordings is not None:
-                content.update(task.recordings[number].fingerprint.encode())
-            content.update(np.ascontiguousarray(task.times[number]).tobytes())
-            content.update(np.ascontiguousarray(task.truth[number]).tobytes())
-    return content.hexdigest()
-
-
-def describe_tasks(prepared: Sequence[PreparedTask]) -> Json:
-    """Say of every task what was scored."""
-    return {
-        one.task.name: {
-            "group": one.task.group,
-            "recordings": one.names,
-            "moments": sum(one.lengths),
-            "seconds": round(sum(float(t[-1] - t[0]) for t in one.times), 3),
-            "cues": {
-                cue: track.width
-                for cue, track in (one.recordings[0].tracks if one.recordings else {}).items()
-            },
-            "steps": {
-                str(step): name_of_step(one, step)
-                for step in sorted({int(s) for truth in one.truth for s in np.unique(truth)})
-            },
-        }
-        for one in prepared
-    }
-
-
-def _settings_used(method: str, prepared: PreparedTask, plan: Plan) -> Json:
-    """Dump a method's settings; what only concerns videos is left out where there are none."""
-    are_features = all(isinstance(one, FeatureRecording) for one in prepared.recordings or [])
-    unused = {"extract": {"moments_per_second", "shard_seconds"}} if are_features else None
-    settings = plan.settings_of(method, prepared.cues or None)
-    dumped: Json = settings.model_dump(mode="json", exclude=unused)
-    return dumped
-
-
-CLUSTERED = {
-    "raw-kmeans": "KMeans (n_init 10) on all cues side by side, z-scored over each recording",
-    "time-kmeans": "the same, and relative time with as much weight as all features together",
+_KINDS_IN_VERSION_1: dict[str, MethodKind] = {
+    "random": "blind",
+    "equal-split": "blind",
+    "concatenated-split": "blind",
+    "one-cluster": "blind",
+    "raw-kmeans": "clustered",
+    "time-kmeans": "clustered",
+    "paper": "learned",
+    "stepreel": "learned",
+    "prediction": "other",
 }
 
 
-def describe_settings(outcomes: Sequence[Outcome], plan: Plan) -> Json:
-    """Say how every method that ran did so."""
-    first = outcomes[0].prepared
-    ran = {m: o.prepared for o in reversed(outcomes) for m in o.predictions}  # the first task
-    learned = [method for method in LEARNED_METHODS if method in ran]
-    settings: Json = {
-        "n_clusters": plan.n_clusters,
-        "seeds": list(plan.seeds),
-        "moments_per_second": round(1 / moment_seconds(max(first.times, key=len)), 3),
-        "methods": {
-            **{method: text for method, text in CLUSTERED.items() if method in ran},
-            **{method: _settings_used(method, ran[method], plan) for method in learned},
-        },
-    }
-    if learned:
-        settings["preset_of_paper"] = plan.preset
-        settings["trained_on"] = "the recordings that are scored, without labels"
-    return settings
+class _Contract(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-def build_results(
-    dataset: Mapping[str, object],
-    outcomes: Sequence[Outcome],
-    plan: Plan,
-    *,
-    left_out: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> Json:
-    """Gather everything but sweeps and task metrics, which are added under their own names."""
-    prepared = [outcome.prepared for outcome in outcomes]
-    results: Json = {
-        "format": FORMAT,
-        "version": VERSION,
-        "stepreel_version": __version__,
-        "data_fingerprint": data_fingerprint(prepared),
-        "dataset": {**dataset, "tasks": describe_tasks(prepared)},
-        "settings": describe_settings(outcomes, plan),
-        "skipped": reasons_skipped(outcomes),
-        "left_out": list(left_out),
-        "notes": list(notes),
-        "protocols": protocols_of(outcomes),
-    }
-    groups = dict.fromkeys(outcome.prepared.task.group for outcome in outcomes)
-    if len(outcomes) > 1:
-        results["tasks"] = {
-            outcome.prepared.task.name: {"protocols": protocols_of([outcome])}
-            for outcome in outcomes
-        }
-    if len(groups) > 1:
-        results["groups"] = {
-            group: {"protocols": protocols_of(members, with_steps=False)}
-            for group in groups
-            if (members := [o for o in outcomes if o.prepared.task.group == group])
-        }
-    return results
+class Figure(_Contract):
+    """One figure, over seeds."""
+
+    mean: float | None = Field(description="Mean over seeds; null if the figure does not exist.")
+    std: float | None = Field(description="Standard deviation of the population, over seeds.")
+    seeds: list[float] = Field(description="The figure of every seed, in the order of the seeds.")
 
 
-def reasons_skipped(outcomes: Sequence[Outcome]) -> dict[str, str]:
-    """Say of every method that is missing why; one that ran on some tasks is in no mean."""
-    reasons: dict[str, str] = {}
-    for outcome in outcomes:
-        for method, why in outcome.skipped.items():
-            ran_elsewhere = any(method in other.predictions for other in outcomes)
-            where = f"not on {outcome.prepared.task.name}, " if ran_elsewhere else ""
-            reasons.setdefault(method, f"{where}{why}")
-    return reasons
+class StepFigures(_Contract):
+    """One true step under one protocol, in percent; 0 if no cluster is matched with it."""
+
+    name: str
+    f1: Figure
+    precision: Figure
+    recall: Figure
+    iou: Figure
 
 
-def to_text(results: Json) -> str:
-    """Write results as JSON, the same for the same results; a figure with its seeds is one line."""
-    return _indented(results, "") + "\n"
+class MethodFigures(_Contract):
+    """One method under one protocol, in percent."""
+
+    f1: Figure
+    precision: Figure
+    recall: Figure
+    iou: Figure
+    mof: Figure = Field(description="Share of moments that are right, background included.")
+    edit: Figure = Field(description="Order of the segments; 100 for the same sequence.")
+    f1_10: Figure = Field(description="F1 of segments that overlap by 10 % (IoU).")
+    f1_25: Figure = Field(description="F1 of segments that overlap by 25 % (IoU).")
+    f1_50: Figure = Field(description="F1 of segments that overlap by 50 % (IoU).")
+    ceiling: Figure | None = Field(
+        default=None, description="Highest possible F1 with this many clusters; strict protocols."
+    )
+    per_step: dict[str, StepFigures] | None = Field(
+        default=None, description="By id of the step; task/id if there are several tasks."
+    )
+
+    def figures(self) -> dict[str, Figure]:
+        """Return all figures by name; the ceiling only where there is one."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value for name, value in values.items() if isinstance(value, Figure)}
+
+
+MethodTable = dict[str, MethodFigures]
+"""By method"""
+
+Protocols = dict[str, MethodTable]
+"""By protocol, then by method"""
+
+
+class Scored(_Contract):
+    """Figures of a task, a group of tasks, or one point of a sweep."""
+
+    protocols: Protocols = Field(description="By protocol, then by method.")
+
+
+class TaskMetric(_Contract):
+    """A score other than localization."""
+
+    note: str = Field(description="How to read it.")
+    methods: dict[str, dict[str, Figure]] = Field(description="By method, then by figure.")
+
+
+class TaskFacts(_Contract):
+    """What was scored of one task."""
+
+    group: str = Field(description="The dataset it is part of, if several are evaluated together.")
+    recordings: list[str]
+    moments: int = Field(description="Moments that are scored, over all recordings.")
+    seconds: float = Field(description="From first to last moment, over all recordings.")
+    cues: dict[str, int] = Field(description="Features per moment of every cue; main cue first.")
+    steps: dict[str, str] = Field(description="Names of the true steps by id; 0 is background.")
+
+
+class DatasetFacts(_Contract):
+    """What was evaluated."""
+
+    name: str = Field(description="Kind of dataset.")
+    title: str = ""
+    root: str = Field(default="", description="Name of the dataset's folder.")
+    task: str | None = Field(default=None, description="The task or group that was asked for.")
+    predictions_fingerprint: str | None = Field(
+        default=None, description="Hash of the predictions that `stepreel score` was given."
+    )
+    tasks: dict[str, TaskFacts] = Field(description="By task.")
+
+
+class EvaluationSettings(_Contract):
+    """How it was evaluated."""
+
+    n_clusters: int = Field(description="K: kinds of steps to find.")
+    seeds: list[int]
+    moments_per_second: float
+    methods: dict[str, str | dict[str, Any]] = Field(
+        description="Resolved settings of learned methods; a description of others."
+    )
+    preset_of_paper: str | None = Field(
+        default=None, description="The preset that the method `paper` started from."
+    )
+    trained_on: str | None = Field(default=None, description="What learned methods trained on.")
+
+
+class Results(_Contract):
+    """Every figure of an evaluation, with what it was made from."""
+
+    format: Literal["stepreel-results"]
+    version: Literal[2]
+    stepreel_version: str
+    data_fingerprint: str = Field(description="Hash of all that was scored, labels included.")
+    dataset: DatasetFacts
+    settings: EvaluationSettings
+    method_kinds: dict[str, MethodKind] = Field(
+        default={},
+        description="blind and clustered methods are null baselines; by method.",
+    )
+    skipped: dict[str, str] = Field(description="Methods that were not run, and why.")
+    left_out: list[str] = Field(description="Parts of the data left out by a lenient reading.")
+    notes: list[str] = Field(description="What a reader of the results should know.")
+    protocols: Protocols = Field(description="By protocol, then by method; means over tasks.")
+    tasks: dict[str, Scored] = Field(default={}, description="By task, if there are several.")
+    groups: dict[str, Scored] = Field(default={}, description="By group, if there are several.")
+    sweeps: dict[str, dict[str, Scored]] = Field(
+        default={}, description="By what was changed (clusters, cues, recordings), then by value."
+    )
+    task_metrics: dict[str, TaskMetric] = Field(default={}, description="By metric.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, values: Any) -> Any:
+        """Version 1 knew stepreel's own methods only, and did not say their kinds."""
+        if isinstance(values, dict) and values.get("version") == 1:
+            protocols = values.get("protocols")
+            tables = protocols.values() if isinstance(protocols, dict) else ()
+            methods = {m: None for table in tables if isinstance(table, dict) for m in table}
+            kinds = {method: _KINDS_IN_VERSION_1.get(method, "other") for method in methods}
+            values = {"method_kinds": kinds, **values, "version": VERSION}
+        return values
+
+    @property
+    def n_recordings(self) -> int:
+        """How many recordings are scored, over all tasks."""
+        return sum(len(task.recordings) for task in self.dataset.tasks.values())
+
+    def is_null(self, method: str) -> bool:
+        """Tell whether a method is a null baseline."""
+        return self.method_kinds.get(method, "other") in NULL_KINDS
+
+    def of_task(self, task: str) -> Protocols:
+        """Return one task's own figures."""
+        return self.tasks[task].protocols if task in self.tasks else self.protocols
+
+    def to_json(self) -> str:
+        """Return the content of results.json; a figure with its seeds is one line."""
+        return _indented(self.model_dump(mode="json", exclude_unset=True), "") + "\n"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas table with one row per task, protocol, method, figure and seed.
+
+        Columns: task, group, protocol, method, kind, figure, seed, value. Means as in results.json:
+
+            frame.query("figure == 'f1'").pivot_table(
+                index="method", columns="protocol", values="value"
+            )
+
+        `std` in results.json is that of the population: `.std(ddof=0)` in pandas.
+        """
+        try:
+            import pandas as pd
+        except ImportError as problem:
+            raise StepreelError(
+                "to_frame() needs pandas, which is not installed: pip install pandas"
+            ) from problem
+        columns = ["task", "group", "protocol", "method", "kind", "figure", "seed", "value"]
+        return pd.DataFrame(list(self._rows()), columns=columns)
+
+    def _rows(self) -> Iterator[tuple[object, ...]]:
+        for task, facts in self.dataset.tasks.items():
+            for protocol, methods in self.of_task(task).items():
+                for method, own in methods.items():
+                    kind = self.method_kinds.get(method, "other")
+                    for name, figure in own.figures().items():
+                        for seed, value in zip(self.settings.seeds, figure.seeds, strict=True):
+                            yield task, facts.group, protocol, method, kind, name, seed, value
+
+    def __repr__(self) -> str:
+        counts = [
+            (len(self.dataset.tasks), "task"),
+            (self.n_recordings, "recording"),
+            (len(next(iter(self.protocols.values()), {})), "method"),
+            (len(self.settings.seeds), "seed"),
+        ]
+        parts = [f"{n} {thing}{'' if n == 1 else 's'}" for n, thing in counts]
+        name = self.dataset.root or self.dataset.name
+        return f"Results({name!r}, {', '.join(parts)}, K = {self.settings.n_clusters})"
+
+    __str__ = __repr__
+
+
+def results_schema() -> dict[str, Any]:
+    """Return the published JSON schema of results.json."""
+    return {"$schema": DIALECT, **Results.model_json_schema()}
+
+
+def read_results(path: Path | str) -> Results:
+    """Read a results.json of this or an earlier version, or say what is wrong with it."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
+    except UnicodeDecodeError as problem:
+        raise StepreelError(f"{path}: is not UTF-8 text; is this a results.json?") from problem
+    try:
+        return Results.model_validate_json(text)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise StepreelError(
+            f"{path}: not results of version 1 or {VERSION}: {where}: {first['msg']} "
+            "(`stepreel schema results` prints the expected form)"
+        ) from problem
 
 
 def _indented(value: object, margin: str) -> str:
-    if not isinstance(value, dict) or not any(isinstance(v, dict) for v in value.values()):
+    """Write JSON with one line per figure: a dict without dicts in it stays on its line."""
+    if not isinstance(value, Mapping) or not any(isinstance(v, Mapping) for v in value.values()):
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     inner = margin + " "
     lines = [

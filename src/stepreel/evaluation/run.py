@@ -1,186 +1,245 @@
-"""One evaluation from beginning to end: prepare, compare, sweep, measure, write.
+"""One evaluation from beginning to end: read, prepare, compare, sweep, write.
 
-Everything learned and predicted is kept in the store as it is made: an interrupted evaluation goes
-on from there when it is started again.
+Everything learned and predicted is kept in the store as it is made: if an evaluation is
+interrupted, starting it again continues from there.
 """
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
-from stepreel.errors import DatasetError
-from stepreel.evaluation.compare import Outcome, compare, nothing_to_score
-from stepreel.evaluation.datasets.base import LabelledTask
-from stepreel.evaluation.methods.catalog import LEARNED_METHODS, Workplace
-from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.prepare import PreparedTask, prepare_task
-from stepreel.evaluation.report.page import render_evaluation
-from stepreel.evaluation.report.pictures import task_pictures
-from stepreel.evaluation.results import Json, build_results, to_text
-from stepreel.evaluation.sweeps import sweep_clusters, sweep_cues, sweep_recordings
-from stepreel.evaluation.task_metrics import NEEDS_TWO, measure
+from stepreel.errors import DatasetError, DatasetMissingError, SettingsError
+from stepreel.evaluation.build_results import build_results
+from stepreel.evaluation.compare import compare, nothing_to_score
+from stepreel.evaluation.datasets.base import DatasetFormat, LabelledTask, Request
+from stepreel.evaluation.datasets.catalog import DATASETS
+from stepreel.evaluation.extras import Extras, check_extras, compute_extras, make_extras
+from stepreel.evaluation.methods.runner import MethodRunner
+from stepreel.evaluation.plan import Plan, make_plan
+from stepreel.evaluation.prepare import (
+    ExtractVideos,
+    PreparedTask,
+    naming_left_out,
+    prepare_task,
+)
+from stepreel.evaluation.results import Results
 from stepreel.evaluation.truth.annotation import Problems
-from stepreel.system.files import explained, write_bytes, write_text
-from stepreel.system.names import free_name
+from stepreel.evaluation.write_results import Evaluation, write_evaluation
+from stepreel.features.sources import LoadedRecordings, extract_recordings
+from stepreel.system.files import check_writable
+from stepreel.system.machine import cache_folder, usable_device
+from stepreel.system.store import Store
+from stepreel.types import Progress, no_progress
+
+VIDEOS = "videos"
 
 
-@dataclass(frozen=True)
-class Extras:
-    """What is wanted beside the comparison itself; see `sweeps` and `task_metrics`."""
+def evaluate(
+    dataset: str,
+    root: str | PathLike[str],
+    *,
+    clusters: int = 7,
+    seeds: int = 3,
+    methods: Sequence[str] | None = None,
+    cues: Sequence[str] = (),
+    task: str | None = None,
+    truth: str | PathLike[str] | None = None,
+    window_seconds: float | None = None,
+    preset: str | None = None,
+    fps: float | None = None,
+    rate: float | None = None,
+    lenient: bool = False,
+    baselines_only: bool = False,
+    task_metrics: Sequence[str] = (),
+    sweep_clusters: Sequence[int] = (),
+    sweep_cues: bool = False,
+    sweep_recordings: Sequence[int] = (),
+    output: str | PathLike[str] | None = None,
+    device: str = "auto",
+    cache: str | PathLike[str] | None = None,
+    progress: Progress = no_progress,
+    **settings: object,
+) -> Results:
+    """Compare methods on labelled recordings, under every protocol, as `stepreel evaluate` does.
 
-    clusters: Sequence[int] = ()
-    cues: bool = False
-    recordings: Sequence[int] = ()
-    metrics: Sequence[str] = ()
+    Labels are used for scoring only. SettingsError says what is wrong with an option, DatasetError
+    what is wrong with the data; its `__notes__` list what `lenient` had left out by then.
+
+    dataset           kind of dataset: "npz", "videos", "egoprocel", …
+    root              its folder
+    clusters          K: kinds of steps to find
+    seeds             repeat with this many seeds: 0, 1, 2, …
+    methods           names of the methods to compare; None: all, those of plug-ins included
+    cues              arrays of feature files to use, the main one first; all if empty
+    task              one task, or one group of tasks; None: all
+    truth             folder with the labels of videos, if not `root`
+    window_seconds    σ of learned methods: moments this near are treated as similar
+    preset            settings that the method `paper` starts from ("paper-small")
+    fps               frames per second of labels or features that are counted in frames
+    rate              score this many moments per second; None: as the recordings have them
+    lenient           leave out what is wrong with the data and list it in `left_out`
+    baselines_only    learn nothing: compare null baselines only
+    task_metrics      also compute "phases", "kendall" or "key-steps"
+    sweep_clusters    compare all methods again for each of these K
+    sweep_cues        compare learned methods again with each cue alone at inference
+    sweep_recordings  compare learned methods trained on this many recordings
+    output            also write results.json, report.html and predictions/ to this folder
+    device            "auto", "cpu", "cuda" or "mps"
+    cache             folder for features, models and predictions
+    progress          called as progress(what, done, total) during long work
+    settings          any other setting of learned methods, with two underscores for the dot:
+                      train__epochs=20
+
+    >>> results = evaluate("npz", "takes", clusters=5)             # doctest: +SKIP
+    >>> results.protocols["strict"]["stepreel"].f1.mean            # doctest: +SKIP
+    61.2
+    """
+    runner = MethodRunner(
+        Store(Path(cache) if cache is not None else cache_folder()),
+        usable_device(device),
+        progress,
+    )
+    plan = make_plan(
+        methods=methods,
+        baselines_only=baselines_only,
+        clusters=clusters,
+        seeds=seeds,
+        preset=preset,
+        window_seconds=window_seconds,
+        rate=rate,
+        overrides={name.replace("__", ".", 1): value for name, value in settings.items()},
+    )
+    extras = make_extras(
+        sweep_clusters=sweep_clusters,
+        sweep_cues=sweep_cues,
+        sweep_recordings=sweep_recordings,
+        task_metrics=task_metrics,
+    )
+    kind = _dataset_format(dataset, cues=cues, truth=truth, fps=fps)
+    problems = Problems(lenient=lenient)
+    folder = Path(root)
+    request = Request(
+        folder,
+        problems,
+        task=task,
+        cues=cues,
+        fps=fps,
+        truth=None if truth is None else Path(truth),
+    )
+    facts = {"name": dataset, "title": kind.title, "root": folder.resolve().name, "task": task}
+    with naming_left_out(problems):
+        tasks = read_tasks(kind, request)
+        if output is not None:
+            check_writable(Path(output))
+        evaluation = evaluate_tasks(
+            facts, tasks, plan, runner, problems, labels_rate=kind.labels_rate, extras=extras
+        )
+        if output is not None:
+            write_evaluation(Path(output), evaluation)
+    return evaluation.results
 
 
-def run_evaluation(
+def _dataset_format(
+    name: str, *, cues: Sequence[str], truth: object, fps: float | None
+) -> DatasetFormat:
+    """Return a kind of dataset; refuse options that would have no effect on it."""
+    if name not in DATASETS:
+        raise SettingsError(f"unknown kind of dataset {name!r}; known: {', '.join(DATASETS)}")
+    if name == VIDEOS and cues:
+        raise SettingsError(
+            "--cues (cues=…) names arrays of feature files; name cues of videos with "
+            "--set extract.cues=… (extract__cues=…)"
+        )
+    if name != VIDEOS and truth is not None:
+        raise SettingsError(
+            f"--truth (truth=…) is for videos; labels of {name} are in the dataset's folder"
+        )
+    if fps is not None and fps <= 0:
+        raise SettingsError(f"fps: {fps:g} is not above 0")
+    return DATASETS[name]
+
+
+def read_tasks(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
+    """Read a dataset; if it is missing, say where to get it and which layout is expected."""
+    try:
+        if request.root.is_file():
+            raise DatasetMissingError(f"{request.root}: is a file; expected the dataset's folder")
+        if not request.root.is_dir():
+            raise DatasetMissingError(f"{request.root}: there is no such folder")
+        tasks = kind.read(request)
+    except DatasetMissingError as problem:
+        raise DatasetMissingError(
+            f"{problem}\n{kind.title}: get it from {kind.source}\nexpected layout:\n{kind.layout}"
+        ) from None
+    if not any(task.recordings for task in tasks):
+        raise DatasetError(f"{request.root}: contains no labelled recording that can be used")
+    return tasks
+
+
+def evaluate_tasks(
     dataset: Mapping[str, object],
     tasks: Sequence[LabelledTask],
     plan: Plan,
-    workplace: Workplace,
+    runner: MethodRunner,
     problems: Problems,
     *,
     labels_rate: float,
     extras: Extras | None = None,
-) -> tuple[Json, list[Outcome]]:
-    """Compare methods on every task; return all figures, and what became of each task."""
+) -> Evaluation:
+    """Compare methods on every task.
+
+    dataset      fields of `results.DatasetFacts` other than `tasks`
+    labels_rate  moments per second to score at where there are only labels
+    """
     extras = extras or Extras()
-    prepared = _prepare_all(tasks, plan, workplace, problems, labels_rate)
+    extract = partial(_extract_videos, plan, runner)
+    prepared = _prepare_all(tasks, problems, plan.rate, labels_rate, extract)
     for task in prepared:
         for method in plan.methods if task.recordings else ():
             plan.checked_settings(method, task.cues)
-    _check_extras(prepared, plan, extras, problems)
-    outcomes = [compare(task, plan, workplace) for task in prepared]
-    if not any(outcome.predictions for outcome in outcomes):
-        reasons = "; ".join(f"{m}: {why}" for m, why in outcomes[0].skipped.items())
+    problems.notes += check_extras(extras, prepared, plan)
+    comparisons = [compare(task, plan, runner) for task in prepared]
+    if not any(comparison.predictions for comparison in comparisons):
+        reasons = "; ".join(f"{m}: {reason}" for m, reason in comparisons[0].skipped.items())
         raise DatasetError(f"no method could run: {reasons}")
     results = build_results(
-        dataset, outcomes, plan, left_out=problems.skipped, notes=problems.notes
+        dataset, comparisons, plan, left_out=problems.skipped, notes=problems.notes
     )
-    sweeps = _sweep(prepared, plan, workplace, extras)
-    if sweeps:
-        results["sweeps"] = sweeps
-    if extras.metrics:
-        results["task_metrics"] = {
-            name: measure(name, prepared, plan, workplace) for name in extras.metrics
-        }
-    return results, outcomes
+    return Evaluation(
+        results.model_copy(update=compute_extras(extras, prepared, plan, runner)), comparisons
+    )
+
+
+def _extract_videos(plan: Plan, runner: MethodRunner, paths: Sequence[Path]) -> LoadedRecordings:
+    settings = plan.checked_settings("stepreel").extract
+    return extract_recordings(paths, settings, runner.store, progress=runner.progress)
 
 
 def _prepare_all(
     tasks: Sequence[LabelledTask],
-    plan: Plan,
-    workplace: Workplace,
     problems: Problems,
+    rate: float | None,
     labels_rate: float,
+    extract: ExtractVideos,
 ) -> list[PreparedTask]:
-    """Read all tasks before anything is learned; one that cannot be used is told of as others."""
+    """Read all tasks before anything is learned; leniently, unusable ones are left out."""
     prepared = []
     for task in tasks:
         try:
-            one = prepare_task(task, plan, workplace, problems, labels_rate=labels_rate)
-            if not one.has_steps:
-                raise DatasetError(nothing_to_score(one))
+            ready = prepare_task(
+                task, problems, labels_rate=labels_rate, rate=rate, extract=extract
+            )
+            if not ready.has_steps:
+                raise DatasetError(nothing_to_score(ready))
         except DatasetError as problem:
             if not problems.lenient:
                 raise
             problems.skipped.append(str(problem))
             continue
-        prepared.append(one)
+        prepared.append(ready)
     if not prepared:
-        raise DatasetError("nothing of the dataset can be used")
+        raise DatasetError("nothing in the dataset can be used")
     return prepared
-
-
-def _sweep(
-    prepared: Sequence[PreparedTask], plan: Plan, workplace: Workplace, extras: Extras
-) -> Json:
-    sweeps: Json = {}
-    if extras.clusters:
-        sweeps["clusters"] = sweep_clusters(prepared, plan, workplace, extras.clusters)
-    if extras.cues:
-        sweeps["cues"] = sweep_cues(prepared, plan, workplace)
-    if extras.recordings:
-        sweeps["recordings"] = sweep_recordings(prepared, plan, workplace, extras.recordings)
-    return sweeps
-
-
-def _check_extras(
-    prepared: Sequence[PreparedTask], plan: Plan, extras: Extras, problems: Problems
-) -> None:
-    """Find out before anything is learned whether sweeps and metrics can be worked out."""
-    learned = {
-        "--sweep-cues": extras.cues,
-        "--sweep-recordings": bool(extras.recordings),
-        "--task-metric": bool(extras.metrics),
-    }
-    for option in (option for option, wanted in learned.items() if wanted):
-        for task in prepared:
-            if task.recordings is None:
-                raise DatasetError(f"{option} needs features: {task.blind_because}")
-        if option != "--task-metric" and not set(plan.methods) & set(LEARNED_METHODS):
-            raise DatasetError(f"{option} is about learned methods, and none is asked for")
-    if fewest := [n for n in extras.recordings if n >= min(len(task.names) for task in prepared)]:
-        problems.notes.append(
-            f"--sweep-recordings {', '.join(map(str, fewest))}: there are no more; see `all`"
-        )
-    for metric in NEEDS_TWO & set(extras.metrics):
-        for task in prepared:
-            if len(task.names) < 2:
-                raise DatasetError(
-                    f"--task-metric {metric} needs two recordings of {task.task.name}"
-                )
-
-
-def write_evaluation(folder: Path, results: Json, outcomes: Sequence[Outcome]) -> None:
-    """Write results.json, report.html, and every prediction as predictions/<task>.npz.
-
-    Predictions of tasks that only an earlier evaluation into the folder was of are removed.
-    """
-    page = render_evaluation(results, [task_pictures(outcome) for outcome in outcomes])
-    names = _file_names([outcome.prepared.task.name for outcome in outcomes])
-    with explained(folder):
-        stale = set(_file_names(_tasks_before(folder))) - set(names)
-        for name, outcome in zip(names, outcomes, strict=True):
-            write_bytes(folder / "predictions" / name, _predictions(outcome))
-        write_text(folder / "report.html", page)
-        write_text(folder / "results.json", to_text(results))
-        for name in stale:
-            (folder / "predictions" / name).unlink(missing_ok=True)
-
-
-def _file_names(tasks: Sequence[str]) -> list[str]:
-    taken: set[str] = set()
-    return [f"{free_name(task, taken)}.npz" for task in tasks]
-
-
-def _tasks_before(folder: Path) -> list[str]:
-    """Return the tasks of the evaluation that was written to the folder last."""
-    try:
-        before = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        return [str(task) for task in before["dataset"]["tasks"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-
-
-def _predictions(outcome: Outcome) -> bytes:
-    """Pack times, truth and labels: `<recording>/<method>/<seed>/together` and `…/alone`."""
-    prepared = outcome.prepared
-    arrays: dict[str, np.ndarray] = {}
-    for number, name in enumerate(prepared.names):
-        arrays[f"{name}/times"] = prepared.times[number]
-        arrays[f"{name}/truth"] = prepared.truth[number]
-        for method, predictions in outcome.predictions.items():
-            for place, prediction in enumerate(predictions):
-                arrays[f"{name}/{method}/{place}/together"] = prediction.together[number]
-                arrays[f"{name}/{method}/{place}/alone"] = prediction.alone[number]
-    content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **arrays)
-    return content.getvalue()

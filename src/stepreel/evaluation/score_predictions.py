@@ -1,22 +1,25 @@
-"""Score predictions that somebody made before, beside the null baselines."""
+"""Score predictions made elsewhere, next to the null baselines."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from stepreel.errors import DatasetError
-from stepreel.evaluation.compare import Outcome, compare, enter
+from stepreel.errors import DatasetError, SettingsError
+from stepreel.evaluation.build_results import build_results
+from stepreel.evaluation.compare import compare
 from stepreel.evaluation.datasets.base import LabelledTask
-from stepreel.evaluation.methods.catalog import METHODS, Prediction, Workplace
-from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.predictions import LoadedPrediction, as_clusters
-from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.results import Json, build_results
+from stepreel.evaluation.methods.base import Prediction
+from stepreel.evaluation.methods.catalog import METHODS
+from stepreel.evaluation.plan import MOST_SEEDS, Plan
+from stepreel.evaluation.predictions import LoadedPrediction, number_clusters, read_predictions
+from stepreel.evaluation.prepare import PreparedTask, naming_left_out
+from stepreel.evaluation.results import Results
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.truth.common_moments import (
     MomentLabels,
@@ -27,53 +30,102 @@ from stepreel.evaluation.truth.common_moments import (
 from stepreel.evaluation.truth.formats import find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
 from stepreel.evaluation.truth.step_list import number_by_name
-from stepreel.system.store import Store
+from stepreel.evaluation.write_results import Evaluation, write_evaluation
+from stepreel.system.files import check_writable
 from stepreel.types import Labels, Seconds, readable
 
 METHOD = "prediction"
 
 
+def score(
+    truth: str | PathLike[str],
+    prediction: str | PathLike[str],
+    *,
+    clusters: int | None = None,
+    fps: float | None = None,
+    rate: float | None = None,
+    seeds: int = 3,
+    output: str | PathLike[str] | None = None,
+    lenient: bool = False,
+) -> Results:
+    """Score predictions against true steps, as `stepreel score` does; paired by file name.
+
+    The predictions are the method `prediction` of the results; null baselines of the same K stand
+    next to it. Both folders are on the recordings' own clocks. Protocols that match all recordings
+    together take a cluster's number to mean the same kind of step in every recording.
+
+    truth       folder of true steps, one file per recording
+    prediction  folder of storyboards, or of files with labels; -1 means no step
+    clusters    K; None: what the storyboards say, else the number of clusters that occur
+    fps         frames per second of files that count frames
+    rate        moments per second to score storyboards and spans at; None: at the truth's own
+                moments, or 10 if it has spans, too
+    seeds       repeat the baseline `random` with this many seeds
+    output      also write results.json and report.html to this folder
+    lenient     leave out what is wrong with the files and list it in `left_out`
+
+    >>> score("labels", "storyboards").protocols["strict"]["prediction"].f1.mean  # doctest: +SKIP
+    58.3
+    """
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise SettingsError(f"seeds: {seeds} is not a number from 1 to {MOST_SEEDS}")
+    for name, value in (("fps", fps), ("rate", rate), ("clusters", clusters)):
+        if value is not None and value <= 0:
+            raise SettingsError(f"{name}: {value:g} is not above 0")
+    problems = Problems(lenient=lenient)
+    with naming_left_out(problems):
+        predictions = read_predictions(Path(prediction), problems, fps=fps)
+        evaluation = score_loaded(
+            Path(truth),
+            predictions,
+            problems,
+            fps=fps,
+            rate=rate,
+            n_clusters=clusters,
+            seeds=tuple(range(seeds)),
+        )
+        if output is not None:
+            check_writable(Path(output))
+            write_evaluation(Path(output), evaluation)
+    return evaluation.results
+
+
 @dataclass(frozen=True)
-class _Compared:
+class _Pair:
     """One recording, at the moments its truth and its prediction have in common."""
 
     times: Seconds
     truth: Labels
-    found: Labels
+    predicted: Labels
 
 
-def score_predictions(
+def score_loaded(
     truth: Path,
-    found: Mapping[str, LoadedPrediction],
+    predictions: Mapping[str, LoadedPrediction],
     problems: Problems,
     *,
     fps: float | None = None,
     rate: float | None = None,
     n_clusters: int | None = None,
     seeds: Sequence[int] = (0, 1, 2),
-) -> tuple[Json, Outcome]:
-    """Score predictions against the true steps in a folder; both are paired by name.
-
-    Both are on the recording's own clock. Protocols that match all recordings together take a
-    cluster's number to mean the same kind of step in every recording. `rate` is that at which
-    spans are scored, `fps` that of files which count frames.
-    """
-    truths, names = read_truth(truth, found, problems, fps=fps)
-    compared = _pair(truths, found, rate, problems)
-    said = [found[name].n_clusters or 0 for name in compared]
-    labels, k = as_clusters([one.found for one in compared.values()], said, n_clusters)
+) -> Evaluation:
+    """Score predictions that have been read against the true steps in a folder; see `score`."""
+    truths, step_names = read_truth(truth, predictions, problems, fps=fps)
+    pairs = _pair(truths, predictions, rate, problems)
+    stated = [predictions[name].n_clusters or 0 for name in pairs]
+    labels, k = number_clusters([pair.predicted for pair in pairs.values()], stated, n_clusters)
     prepared = PreparedTask(
-        LabelledTask(readable(truth.resolve().name), (), names),
-        names=list(compared),
-        splits=[""] * len(compared),
-        times=[one.times for one in compared.values()],
-        truth=[one.truth for one in compared.values()],
+        LabelledTask(readable(truth.resolve().name), (), step_names),
+        names=list(pairs),
+        splits=[""] * len(pairs),
+        times=[pair.times for pair in pairs.values()],
+        truth=[pair.truth for pair in pairs.values()],
         recordings=None,
         blind_because="only labels were given",
     )
-    plan = Plan(methods=METHODS, n_clusters=k, seeds=tuple(seeds))
-    outcome = compare(prepared, plan, Workplace(Store(Path())))
-    enter(outcome, METHOD, [Prediction(labels, labels)] * len(plan.seeds), seedless=True)
+    plan = Plan(methods=tuple(METHODS.own), n_clusters=k, seeds=tuple(seeds))
+    comparison = compare(prepared, plan)
+    comparison.add(METHOD, [Prediction(labels, labels)] * len(plan.seeds), same_for_all_seeds=True)
     dataset = {
         "name": "score",
         "title": "Predictions given",
@@ -81,24 +133,28 @@ def score_predictions(
         "predictions_fingerprint": _fingerprint(labels),
     }
     results = build_results(
-        dataset, [outcome], plan, left_out=problems.skipped, notes=problems.notes
+        dataset, [comparison], plan, left_out=problems.skipped, notes=problems.notes
     )
-    return results, outcome
+    return Evaluation(results, [comparison])
 
 
 def _fingerprint(labels: Sequence[Labels]) -> str:
     content = hashlib.blake2b(digest_size=16)
-    for one in labels:
-        content.update(np.ascontiguousarray(one).tobytes())
+    for recording in labels:
+        content.update(np.ascontiguousarray(recording).tobytes())
     return content.hexdigest()
 
 
 def read_truth(
-    folder: Path, found: Mapping[str, LoadedPrediction], problems: Problems, *, fps: float | None
+    folder: Path,
+    predictions: Mapping[str, LoadedPrediction],
+    problems: Problems,
+    *,
+    fps: float | None,
 ) -> tuple[dict[str, TimedLabels], dict[int, str]]:
-    """Return what is true of every recording, by its name, and the names of the steps.
+    """Return the true labels of every recording by its name, and the names of the steps.
 
-    Where a prediction says how long a recording lasts, steps cannot lie past its end.
+    Where a prediction says how long a recording lasts, no step may be past its end.
     """
     files = {}
     for name, path in find_label_files(folder, problems).items():
@@ -107,48 +163,48 @@ def read_truth(
         except DatasetError as problem:
             problems.report(str(problem))
     if not files:
-        raise DatasetError(f"{folder}: holds no file of true steps")
+        raise DatasetError(f"{folder}: contains no file of true steps")
     steps = number_by_name(
         (label for file in files.values() for label in file.labels),
         numbers_decide=all(file.format.numbers_decide for file in files.values()),
     )
     truths = {}
     for name, file in files.items():
-        other = found[name].labelled if name in found else None
-        ends = other.end if isinstance(other, MomentLabels) else None
-        about = other.duration if isinstance(other, SpanLabels) else None
+        predicted = predictions[name].labelled if name in predictions else None
+        ends = predicted.end if isinstance(predicted, MomentLabels) else None
+        about = predicted.duration if isinstance(predicted, SpanLabels) else None
         truths[name] = file.numbered(steps, problems, ends=ends, ends_about=about)
     return truths, steps.names
 
 
 def _pair(
     truths: Mapping[str, TimedLabels],
-    found: Mapping[str, LoadedPrediction],
+    predictions: Mapping[str, LoadedPrediction],
     rate: float | None,
     problems: Problems,
-) -> dict[str, _Compared]:
-    """Return recordings whose truth and prediction are there and cover the same moments."""
+) -> dict[str, _Pair]:
+    """Return the recordings that have truth and prediction at the same moments."""
     for name in truths:
-        if name not in found:
+        if name not in predictions:
             problems.report(f"{name}: has true steps, but no prediction")
-    for name in found:
+    for name in predictions:
         if name not in truths:
             problems.report(f"{name}: has a prediction, but no true steps")
-    both = [name for name in truths if name in found]
+    both = [name for name in truths if name in predictions]
     if not both:
         raise DatasetError(
-            "no prediction is named like a file of true steps; "
-            f"truth: {', '.join(list(truths)[:5])}; predictions: {', '.join(list(found)[:5])}"
+            "no prediction has the name of a file of true steps; truth: "
+            f"{', '.join(list(truths)[:5])}; predictions: {', '.join(list(predictions)[:5])}"
         )
-    compared = {}
+    pairs = {}
     for name in both:
-        truth, prediction = truths[name], found[name].labelled
+        truth, predicted = truths[name], predictions[name].labelled
         try:
-            times = moments_in_common(truth, prediction, rate)
+            times = moments_in_common(truth, predicted, rate)
         except DatasetError as problem:
             problems.report(f"{name}: {problem}")
             continue
-        compared[name] = _Compared(times, truth.at(times), prediction.at(times))
-    if not compared:
+        pairs[name] = _Pair(times, truth.at(times), predicted.at(times))
+    if not pairs:
         raise DatasetError("no prediction covers the moments of its truth")
-    return compared
+    return pairs

@@ -1,10 +1,10 @@
-"""Scores other than localization, each beside what one gets without learning anything.
+"""Scores other than localization, each next to what is reached without learning anything.
 
-phases     accuracy of a classifier on frozen embeddings; beside it: the most frequent phase, and a
-           classifier that is told the relative time alone
-kendall    Kendall's τ across recordings; beside it: relative time alone, which scores 1 on any task
-key-steps  representation and diversity of as many moments as there are clusters, found in every
-           recording by itself; beside it: the middles of equal parts, and chance
+phases     accuracy of a classifier on frozen embeddings; baselines: the most frequent phase, and a
+           classifier that sees relative time only
+kendall    Kendall's τ across recordings; baseline: relative time, which scores 1 on any task
+key-steps  representation and diversity of as many moments as there are clusters, picked in every
+           recording by itself; baselines: the middles of equal parts, and random moments
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepreel.config import Settings
-from stepreel.evaluation.methods.catalog import (
-    LEARNED_METHODS,
-    Workplace,
-    embed,
-    raw_track,
-)
-from stepreel.evaluation.metrics.kendall import score_order
-from stepreel.evaluation.metrics.key_step_quality import KERNEL, quality
+from stepreel.evaluation.build_results import data_fingerprint, figure
+from stepreel.evaluation.methods.clustered import raw_track
+from stepreel.evaluation.methods.learned import LEARNED_METHODS, embed
+from stepreel.evaluation.methods.runner import MethodRunner
+from stepreel.evaluation.metrics.kendall import task_tau
+from stepreel.evaluation.metrics.key_step_quality import KERNEL, key_step_quality
 from stepreel.evaluation.metrics.phases import (
     SHARES,
     Fold,
-    Guesses,
+    PhaseCounts,
     classify,
     labelled_share,
     make_folds,
 )
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.results import Json, data_fingerprint, spread
+from stepreel.evaluation.results import Figure, TaskMetric
+from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.grouping import group_moments
@@ -41,164 +40,175 @@ from stepreel.steps.key_steps import find_steps
 from stepreel.system.store import Entry, read_facts, write_facts
 from stepreel.types import Clustering, Floats, Labels, moment_seconds
 
-Figures = dict[str, dict[str, float]]
-"""method → name of the figure → value, of one task and one seed"""
+Values = dict[str, dict[str, float]]
+"""Of one task and one seed: by method, then by figure; NaN if a figure does not exist"""
 
-MEASURE_VERSION = 1  # raise it when the same data and settings would give other figures
-WITHOUT_SEED = frozenset({"time", "raw"})  # features that no seed changes
+METRIC_VERSION = 1  # raise it when the same data and settings would give other figures
+SAME_FOR_ALL_SEEDS = frozenset({"time", "raw"})
 BACKGROUNDS = {"with-background": True, "without-background": False}
 
 
 @dataclass(frozen=True)
-class Embedder:
-    """Gives the features of all recordings, learned from some of them, or from all (None)."""
+class Representation:
+    """Gives features of all recordings, learned from some of them, or from all (None)."""
 
     method: str
     features: Callable[[Sequence[int] | None], list[Floats]]
 
 
-def embedders(
-    prepared: PreparedTask, plan: Plan, workplace: Workplace, seed: int
-) -> list[Embedder]:
-    """Return relative time, raw features, and every learned method of the plan."""
+def representations(
+    prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int
+) -> list[Representation]:
+    """Return relative time, raw features, and the embedding of every learned method."""
     recordings = prepared.recordings or []
 
-    def of_time(_: Sequence[int] | None) -> list[Floats]:
+    def relative_time(_: Sequence[int] | None) -> list[Floats]:
         return [(t / max(float(t[-1]), 1e-9)).astype(np.float32)[:, None] for t in prepared.times]
 
-    def of_raw(_: Sequence[int] | None) -> list[Floats]:
-        return [raw_track(one).features for one in recordings]
+    def raw_features(_: Sequence[int] | None) -> list[Floats]:
+        return [raw_track(recording).features for recording in recordings]
 
-    def of(method: str) -> Callable[[Sequence[int] | None], list[Floats]]:
+    def embedding_of(method: str) -> Callable[[Sequence[int] | None], list[Floats]]:
         settings = plan.settings_of(method, prepared.cues, seed=seed)
 
-        def learned(learn_from: Sequence[int] | None) -> list[Floats]:
-            return [t.features for t in embed(recordings, settings, workplace, learn_from)]
+        def embedding(train_on: Sequence[int] | None) -> list[Floats]:
+            tracks = embed(recordings, runner.run_of(settings, train_on))
+            return [track.features for track in tracks]
 
-        return learned
+        return embedding
 
-    names = [name for name in LEARNED_METHODS if name in plan.methods]
     return [
-        Embedder("time", of_time),
-        Embedder("raw", of_raw),
-        *(Embedder(name, of(name)) for name in names),
+        Representation("time", relative_time),
+        Representation("raw", raw_features),
+        *(Representation(method, embedding_of(method)) for method in _embedding_methods(plan)),
     ]
 
 
-def measure_phases(prepared: PreparedTask, plan: Plan, workplace: Workplace, seed: int) -> Figures:
-    """Classify moments in every fold; accuracy in percent, pooled over the task's moments."""
+def _embedding_methods(plan: Plan) -> list[str]:
+    return [method for method in LEARNED_METHODS if method in plan.methods]
+
+
+def phase_accuracy(prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int) -> Values:
+    """Classify moments in every fold; accuracy in percent, over all moments of the task."""
     folds, truth = make_folds(prepared.splits, seed), prepared.truth
-    figures: Figures = {}
-    for embedder in embedders(prepared, plan, workplace, seed):
-        own: dict[str, list[Guesses]] = {}
+    accuracies: Values = {}
+    for representation in representations(prepared, plan, runner, seed):
+        counts: dict[str, list[PhaseCounts]] = {}
         for fold in folds:
-            features = embedder.features(fold.train)
+            features = representation.features(fold.train)
             for share in SHARES:
                 labelled = labelled_share(fold.train, share, seed)
                 for name, with_background in BACKGROUNDS.items():
-                    own.setdefault(f"{name} {share:g}", []).append(
+                    counts.setdefault(f"{name} {share:g}", []).append(
                         classify(
                             features, truth, labelled, fold.test, with_background=with_background
                         )
                     )
-        figures[embedder.method] = {name: _accuracy(parts) for name, parts in own.items()}
-    return {"most-frequent": _most_frequent(truth, folds, seed), **figures}
+        accuracies[representation.method] = {n: _accuracy(parts) for n, parts in counts.items()}
+    return {"most-frequent": _most_frequent(truth, folds, seed), **accuracies}
 
 
 def _most_frequent(truth: Sequence[Labels], folds: Sequence[Fold], seed: int) -> dict[str, float]:
-    """Name every moment by the commonest phase of the labelled recordings."""
-    own: dict[str, list[Guesses]] = {}
+    """Predict the most frequent phase of the labelled recordings for every moment."""
+    counts: dict[str, list[PhaseCounts]] = {}
     for fold in folds:
         for share in SHARES:
             labelled = labelled_share(fold.train, share, seed)
-            for name, kept in BACKGROUNDS.items():
-                seen = np.concatenate([truth[n] for n in labelled])
-                seen = seen if kept else seen[seen != 0]
-                phases, counts = np.unique(seen, return_counts=True)
-                commonest = phases[counts.argmax()] if len(seen) else 0
-                asked = [truth[n] if kept else truth[n][truth[n] != 0] for n in fold.test]
-                right = sum(int(np.sum(a == commonest)) for a in asked)
-                own.setdefault(f"{name} {share:g}", []).append(Guesses(right, sum(map(len, asked))))
-    return {name: _accuracy(parts) for name, parts in own.items()}
+            for name, with_background in BACKGROUNDS.items():
+                seen = _phases(truth, labelled, with_background=with_background)
+                phases, frequencies = np.unique(seen, return_counts=True)
+                predicted = phases[frequencies.argmax()] if len(seen) else BACKGROUND
+                test = _phases(truth, fold.test, with_background=with_background)
+                counts.setdefault(f"{name} {share:g}", []).append(
+                    PhaseCounts(int(np.sum(test == predicted)), len(test))
+                )
+    return {name: _accuracy(parts) for name, parts in counts.items()}
 
 
-def _accuracy(parts: Sequence[Guesses]) -> float:
-    total = sum(one.all for one in parts)
-    return 100 * sum(one.right for one in parts) / total if total else 0.0
+def _phases(truth: Sequence[Labels], numbers: Sequence[int], *, with_background: bool) -> Labels:
+    phases = np.concatenate([truth[number] for number in numbers])
+    return phases if with_background else phases[phases != BACKGROUND]
 
 
-def measure_order(prepared: PreparedTask, plan: Plan, workplace: Workplace, seed: int) -> Figures:
+def _accuracy(parts: Sequence[PhaseCounts]) -> float:
+    total = sum(part.total for part in parts)
+    return 100 * sum(part.correct for part in parts) / total if total else 0.0
+
+
+def kendalls_tau(prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int) -> Values:
     """Return Kendall's τ over pairs of recordings, those of the official test split if any."""
     train = [n for n, split in enumerate(prepared.splits) if split == "train"]
     test = [n for n, split in enumerate(prepared.splits) if split == "test"]
     scored = test if train and len(test) > 1 else list(range(len(prepared.names)))
     first = plan.seeds[0]
-    before = {} if seed == first else measure_task("kendall", prepared, plan, workplace, first)
-    figures: Figures = {}
-    for embedder in embedders(prepared, plan, workplace, seed):
-        if embedder.method in WITHOUT_SEED and before:
-            figures[embedder.method] = before[embedder.method]
+    earlier = {} if seed == first else metric_of_task("kendall", prepared, plan, runner, first)
+    values: Values = {}
+    for representation in representations(prepared, plan, runner, seed):
+        method = representation.method
+        if method in SAME_FOR_ALL_SEEDS and earlier:
+            values[method] = earlier[method]
             continue
-        features = embedder.features(train if scored is test else None)
-        order = score_order([features[n] for n in scored])
-        figures[embedder.method] = {
-            "tau_b": order.tau_b,
-            "tau_text": order.tau_text,
-            "pairs": float(order.pairs),
-            "undefined": float(order.undefined),
+        features = representation.features(train if scored is test else None)
+        tau = task_tau([features[n] for n in scored])
+        values[method] = {
+            "tau_b": tau.tau_b,
+            "tau_text": tau.tau_text,
+            "pairs": float(tau.pairs),
+            "undefined": float(tau.undefined),
         }
-    return figures
+    return values
 
 
-def measure_key_steps(
-    prepared: PreparedTask, plan: Plan, workplace: Workplace, seed: int
-) -> Figures:
-    """Judge K moments of every recording; means over recordings."""
+def key_moment_quality(
+    prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int
+) -> Values:
+    """Score K moments of every recording; means over recordings."""
     k, rng, recordings = plan.n_clusters, np.random.default_rng(seed), prepared.recordings or []
-    raw = [raw_track(one) for one in recordings]
+    raw = [raw_track(recording) for recording in recordings]
     shown: dict[str, list[Labels]] = {
         "random": [rng.choice(n, min(k, n), replace=False) for n in prepared.lengths],
         "equal-split": [((np.arange(k) + 0.5) * n / k).astype(np.int64) for n in prepared.lengths],
         "raw": [
-            _nearest(cluster_recordings([t], k, seed=seed)[0], plan.settings_of("raw-kmeans"), k)
+            _key_moments(
+                cluster_recordings([t], k, seed=seed)[0], plan.settings_of("raw-kmeans"), k
+            )
             for t in raw
         ],
     }
-    for method in LEARNED_METHODS:
-        if method in plan.methods:
-            settings = plan.settings_of(method, prepared.cues, seed=seed)
-            tracks = embed(recordings, settings, workplace)
-            shown[method] = [
-                _nearest(group_moments([t], [one], settings).clusterings[0], settings, k)
-                for t, one in zip(tracks, recordings, strict=True)
-            ]
-    figures: Figures = {}
-    for method, picked in shown.items():
-        judged = [quality(t.features, p) for t, p in zip(raw, picked, strict=True)]
-        spaced = [one.diversity for one in judged if not np.isnan(one.diversity)]
-        figures[method] = {
-            "representation": float(np.mean([one.representation for one in judged])),
-            "diversity": float(np.mean(spaced)) if spaced else float("nan"),
-            "shown": float(np.mean([len(np.unique(one)) for one in picked])),
+    for method in _embedding_methods(plan):
+        settings = plan.settings_of(method, prepared.cues, seed=seed)
+        tracks = embed(recordings, runner.run_of(settings))
+        shown[method] = [
+            _key_moments(group_moments([track], [recording], settings).clusterings[0], settings, k)
+            for track, recording in zip(tracks, recordings, strict=True)
+        ]
+    values: Values = {}
+    for method, moments in shown.items():
+        scores = [key_step_quality(t.features, m) for t, m in zip(raw, moments, strict=True)]
+        diversities = [score.diversity for score in scores if not np.isnan(score.diversity)]
+        values[method] = {
+            "representation": float(np.mean([score.representation for score in scores])),
+            "diversity": float(np.mean(diversities)) if diversities else float("nan"),
+            "shown": float(np.mean([len(np.unique(m)) for m in moments])),
         }
-    return figures
+    return values
 
 
-def _nearest(clustering: Clustering, settings: Settings, k: int) -> Labels:
+def _key_moments(clustering: Clustering, settings: Settings, k: int) -> Labels:
     """Return the moments that Algorithm 1 shows, the k nearest to their centres."""
     choice = settings.key_steps.model_copy(update={"top": k})
-    found = find_steps(clustering, choice, moment_seconds=moment_seconds(clustering.times))
-    return np.array([segment.nearest for segment in found.segments], np.int64)
+    steps = find_steps(clustering, choice, moment_seconds=moment_seconds(clustering.times))
+    return np.array([segment.nearest for segment in steps.segments], np.int64)
 
 
-Measure = Callable[[PreparedTask, Plan, Workplace, int], Figures]
+MetricFunction = Callable[[PreparedTask, Plan, MethodRunner, int], Values]
 
-TASK_METRICS: dict[str, Measure] = {
-    "phases": measure_phases,
-    "kendall": measure_order,
-    "key-steps": measure_key_steps,
+TASK_METRICS: dict[str, MetricFunction] = {
+    "phases": phase_accuracy,
+    "kendall": kendalls_tau,
+    "key-steps": key_moment_quality,
 }
-NEEDS_TWO = frozenset({"phases", "kendall"})  # one recording alone has nothing to compare with
+NEEDS_TWO_RECORDINGS = frozenset({"phases", "kendall"})
 COUNTS = frozenset({"pairs", "undefined"})  # of several tasks: added up
 NOTES = {
     "phases": "accuracy in percent; scikit-learn SVC with its defaults; number: share of labelled "
@@ -208,13 +218,12 @@ NOTES = {
 }
 
 
-def measure_task(
-    name: str, prepared: PreparedTask, plan: Plan, workplace: Workplace, seed: int
-) -> Figures:
-    """Return one task's figures for one seed; what was worked out before is read back."""
-    learned = [method for method in LEARNED_METHODS if method in plan.methods]
+def metric_of_task(
+    name: str, prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int
+) -> Values:
+    """Return one task's figures for one seed, from the store if they were computed before."""
     description = {
-        "measure": MEASURE_VERSION,
+        "measure": METRIC_VERSION,
         "method": METHOD_VERSION,
         "data": data_fingerprint([prepared]),
         "splits": prepared.splits,
@@ -223,41 +232,41 @@ def measure_task(
         "first_seed": plan.seeds[0],
         "learned": {
             method: plan.settings_of(method, prepared.cues, seed=seed).model_dump(mode="json")
-            for method in learned
+            for method in _embedding_methods(plan)
         },
     }
-    entry = Entry(workplace.store.root / "measures", name, description)
-    kept = read_facts(entry)
-    if kept is None:
-        figures = TASK_METRICS[name](prepared, plan, workplace, seed)
-        kept = {
-            method: {figure: None if np.isnan(value) else value for figure, value in values.items()}
-            for method, values in figures.items()
+    entry = Entry(runner.store.root / "measures", name, description)
+    stored = read_facts(entry)
+    if stored is None:
+        values = TASK_METRICS[name](prepared, plan, runner, seed)
+        stored = {
+            method: {figure: None if np.isnan(value) else value for figure, value in own.items()}
+            for method, own in values.items()
         }
-        write_facts(entry, kept)
+        write_facts(entry, stored)
     return {
-        method: {
-            figure: float("nan") if value is None else value for figure, value in values.items()
-        }
-        for method, values in kept.items()
+        method: {figure: float("nan") if value is None else value for figure, value in own.items()}
+        for method, own in stored.items()
     }
 
 
-def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: Workplace) -> Json:
-    """Return method → figure → spread over seeds; of several tasks, plain means over them.
+def compute_task_metric(
+    name: str, prepared: Sequence[PreparedTask], plan: Plan, runner: MethodRunner
+) -> TaskMetric:
+    """Return a metric's figures by method; of several tasks, plain means over them.
 
     Counts are added up.
     """
-    per_seed: list[list[Figures]] = []
+    per_seed: list[list[Values]] = []
     for place, seed in enumerate(plan.seeds):
         per_seed.append([])
         for number, task in enumerate(prepared):
             done = place * len(prepared) + number
-            workplace.progress(name, done, len(plan.seeds) * len(prepared))
-            per_seed[-1].append(measure_task(name, task, plan, workplace, seed))
-    return {
-        "note": NOTES[name],
-        "methods": {
+            runner.progress(name, done, len(plan.seeds) * len(prepared))
+            per_seed[-1].append(metric_of_task(name, task, plan, runner, seed))
+    return TaskMetric(
+        note=NOTES[name],
+        methods={
             method: {
                 figure: _over_seeds(
                     [[task[method][figure] for task in tasks] for tasks in per_seed],
@@ -267,15 +276,15 @@ def measure(name: str, prepared: Sequence[PreparedTask], plan: Plan, workplace: 
             }
             for method, figures in per_seed[0][0].items()
         },
-    }
+    )
 
 
-def _over_seeds(values: Sequence[Sequence[float]], *, add: bool) -> Json:
-    """Return the spread over seeds of means, or sums, over tasks; null where no task has any."""
+def _over_seeds(values: Sequence[Sequence[float]], *, add: bool) -> Figure:
+    """Return the figure of means, or sums, over tasks; empty if no task has a value."""
     means = []
     for tasks in values:
         known = [value for value in tasks if not np.isnan(value)]
         if not known:
-            return {"mean": None, "std": None, "seeds": []}
+            return Figure(mean=None, std=None, seeds=[])
         means.append(float(np.sum(known) if add else np.mean(known)))
-    return spread(means)
+    return figure(means)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepreel.evaluation.metrics.phases import Guesses, classify, labelled_share, make_folds
+from stepreel.evaluation.metrics.phases import PhaseCounts, classify, labelled_share, make_folds
 
 
 def test_folds_are_by_recording_and_cover_all_once():
@@ -39,15 +39,15 @@ def phase_data():
 
 def test_phases_that_look_different_are_told_apart():
     features, truth = phase_data()
-    assert classify(features, truth, [0, 1], [2, 3]) == Guesses(48, 48)
+    assert classify(features, truth, [0, 1], [2, 3]) == PhaseCounts(48, 48)
 
 
 def test_without_background_its_moments_are_dropped_on_both_sides():
     features, truth = phase_data()
-    assert classify(features, truth, [0], [3], with_background=False) == Guesses(16, 16)
+    assert classify(features, truth, [0], [3], with_background=False) == PhaseCounts(16, 16)
 
 
 def test_a_single_known_phase_is_the_answer_to_everything():
     features, _ = phase_data()
     truth = [np.zeros(24, int), np.repeat([0, 1], 12)]
-    assert classify(features[:2], truth, [0], [1]) == Guesses(12, 24)
+    assert classify(features[:2], truth, [0], [1]) == PhaseCounts(12, 24)

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from stepreel.evaluation.methods.baselines import BASELINES, concatenated_split, equal_splits
 from stepreel.evaluation.metrics.localization import PROTOCOLS, match, score_localization
-from stepreel.evaluation.metrics.scores import FIGURES, score
+from stepreel.evaluation.metrics.prediction_scores import FIGURES, score_prediction
 
 TRUTH = [np.array([0, 0, 1, 1, 1, 2]), np.array([1, 1, 0, 0, 3, 3])]
 FOUND = [np.array([0, 0, 1, 1, 0, 2]), np.array([1, 1, 1, 0, 2, 2])]
@@ -21,7 +21,7 @@ FOUND = [np.array([0, 0, 1, 1, 0, 2]), np.array([1, 1, 1, 0, 2, 2])]
 
 
 def figures(protocol, truth=TRUTH, found=FOUND, k=3):
-    return score(truth, found, k, PROTOCOLS[protocol])
+    return score_prediction(truth, found, k, PROTOCOLS[protocol])
 
 
 def test_egoprocel_by_hand():

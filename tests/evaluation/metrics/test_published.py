@@ -10,12 +10,9 @@ import pytest
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.egoprocel import FORMAT
 from stepreel.evaluation.methods.baselines import BASELINES
-from stepreel.evaluation.methods.catalog import Workplace
 from stepreel.evaluation.metrics.localization import score_localization
-from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import prepare_task
 from stepreel.evaluation.truth.annotation import Problems
-from stepreel.system.store import Store
 
 ANNOTATIONS = Path(__file__).parents[4] / "shared" / "data" / "egoprocel"
 KINDS = ("random", "concatenated-split", "equal-split", "one-cluster")
@@ -33,16 +30,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def truths(group, tmp_path):
+def truths(group):
     tasks = FORMAT.read(Request(ANNOTATIONS, Problems(), task=group))
-    plan, nowhere = Plan(), Workplace(Store(tmp_path))
     rate = FORMAT.labels_rate
-    return [prepare_task(t, plan, nowhere, Problems(), labels_rate=rate).truth for t in tasks]
+    return [prepare_task(task, Problems(), labels_rate=rate).truth for task in tasks]
 
 
 @pytest.mark.parametrize("group", ROWS)
-def test_the_null_rows_come_out(group, tmp_path):
-    tasks = truths(group, tmp_path)
+def test_the_null_rows_come_out(group):
+    tasks = truths(group)
     for method, expected in zip(KINDS, ROWS[group], strict=True):
         scores = [
             score_localization(
@@ -55,8 +51,8 @@ def test_the_null_rows_come_out(group, tmp_path):
         assert own == pytest.approx(expected, abs=0.3), method
 
 
-def test_one_cluster_for_everything_scores_59_where_counts_are_pooled(tmp_path):
-    (truth,) = truths("meccano", tmp_path)
+def test_one_cluster_for_everything_scores_59_where_counts_are_pooled():
+    (truth,) = truths("meccano")
     one = BASELINES["one-cluster"]([len(x) for x in truth], 7, 0)
     assert score_localization(truth, one, 7, protocol="per-video-pooled").f1 == pytest.approx(
         59, abs=0.3

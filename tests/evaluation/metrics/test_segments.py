@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepreel.evaluation.metrics.segments import (
-    Hits,
-    add_hits,
+    SegmentCounts,
+    add_counts,
+    count_segments,
     edit_distance,
     edit_score,
     frame_accuracy,
-    segment_hits,
 )
 
 
@@ -45,19 +45,19 @@ def test_a_true_segment_is_found_once_only():
     truth = np.array([1] * 10)
     twice = np.array([1, 1, 1, 1, 2, 1, 1, 1, 1, 1])
     # Segments 1 (4 of 10), 2, 1 (5 of 10): at 25 % the same true one twice, which counts once.
-    assert segment_hits(truth, twice, [0.25]) == [Hits(1, 2, 0)]
-    assert segment_hits(truth, twice, [0.6]) == [Hits(0, 3, 1)]
+    assert count_segments(truth, twice, [0.25]) == [SegmentCounts(1, 2, 0)]
+    assert count_segments(truth, twice, [0.6]) == [SegmentCounts(0, 3, 1)]
 
 
-def test_hits_are_added_over_recordings():
-    assert add_hits([Hits(1, 0, 1), Hits(2, 3, 0)]) == Hits(3, 3, 1)
-    assert Hits(3, 3, 1).f1 == pytest.approx(60)
-    assert Hits(0, 0, 0).f1 == 100
+def test_counts_are_added_over_recordings():
+    assert add_counts([SegmentCounts(1, 0, 1), SegmentCounts(2, 3, 0)]) == SegmentCounts(3, 3, 1)
+    assert SegmentCounts(3, 3, 1).f1 == pytest.approx(60)
+    assert SegmentCounts(0, 0, 0).f1 == 100
 
 
 def test_nothing_found_and_nothing_there():
-    assert segment_hits(np.array([1, 1]), np.array([0, 0]), [0.5]) == [Hits(0, 0, 1)]
-    assert segment_hits(np.array([0, 0]), np.array([1, 1]), [0.5]) == [Hits(0, 1, 0)]
+    assert count_segments(np.array([1, 1]), np.array([0, 0]), [0.5]) == [SegmentCounts(0, 0, 1)]
+    assert count_segments(np.array([0, 0]), np.array([1, 1]), [0.5]) == [SegmentCounts(0, 1, 0)]
 
 
 def test_accuracy_is_over_all_moments_of_all_recordings():

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluations import make_evaluation
-
-from stepreel.evaluation.report.page import render_evaluation
+from evaluations import make_evaluation, render
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +21,7 @@ def open_evaluation(browser, tmp_path: Path):
 
     def open_it(evaluation, **options: Any):
         file = tmp_path / "report.html"
-        file.write_text(render_evaluation(*evaluation), encoding="utf-8")
+        file.write_text(render(*evaluation), encoding="utf-8")
         contexts.append(browser.new_context(**options))
         page, heard = contexts[-1].new_page(), []
         page.on("console", lambda message: heard.append(message.text))

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluations import make_evaluation
+from evaluations import OWN_METHODS, make_evaluation, render
 
 from stepreel.evaluation.methods.baselines import BASELINES
 from stepreel.evaluation.methods.catalog import METHODS, NULL_METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.report.layout import in_order, lay_out_task
-from stepreel.evaluation.report.page import render_evaluation
 from stepreel.evaluation.report.pictures import Bar, Barcode, Confusion, TaskPictures
+from stepreel.evaluation.results import Results
 from stepreel.report.html import sha256_source
 
 NASTY = "</title></script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
+KINDS = {name: method.kind for name, method in METHODS.own.items()}
 VOID = {"meta", "link", "input", "img", "br", "col", "wbr"}
 
 
@@ -66,16 +67,16 @@ def with_f1(results: dict[str, Any], protocol: str, **means: tuple[float, float]
 
 
 def test_the_page_is_well_formed_and_names_every_method_and_protocol():
-    page = Page(render_evaluation(*make_evaluation()))
+    page = Page(render(*make_evaluation()))
     assert page.open == []
-    for name in (*METHODS, *PROTOCOLS):
+    for name in (*OWN_METHODS, *PROTOCOLS):
         assert name in page.text
     assert all(PROTOCOLS[name].used_by in page.text for name in PROTOCOLS)
     assert "on the very recordings that are scored" in page.text
 
 
 def test_the_content_policy_allows_these_styles_and_scripts_and_nothing_else():
-    page = Page(render_evaluation(*make_evaluation()))
+    page = Page(render(*make_evaluation()))
     policy = next(a["content"] for a in page.all("meta") if "http-equiv" in a) or ""
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'"
@@ -85,7 +86,7 @@ def test_the_content_policy_allows_these_styles_and_scripts_and_nothing_else():
 
 
 def test_the_page_asks_for_nothing():
-    text = render_evaluation(*make_evaluation())
+    text = render(*make_evaluation())
     page = Page(text)
     addresses = [a[key] for _, a in page.tags for key in ("src", "href") if a.get(key)]
     assert all(address.startswith(("#", "data:")) for address in addresses)
@@ -106,7 +107,7 @@ def test_names_stay_text():
     results["notes"] = [NASTY]
     results["task_metrics"] = {NASTY: {"note": NASTY, "methods": {NASTY: {NASTY: spread(1.5)}}}}
     results["sweeps"] = {NASTY: {NASTY: {"protocols": results["protocols"]}}}
-    page = Page(render_evaluation(results, pictures))
+    page = Page(render(results, pictures))
     assert page.open == []
     assert len(page.all("script")) == 2
     assert not page.all("img")
@@ -116,10 +117,10 @@ def test_names_stay_text():
 
 
 def test_nulls_stand_apart_from_learned_methods_which_come_first():
-    assert in_order(METHODS)[:2] == ["paper", "stepreel"]
-    page = Page(render_evaluation(*make_evaluation()))
+    assert in_order(OWN_METHODS, KINDS)[:2] == ["paper", "stepreel"]
+    page = Page(render(*make_evaluation()))
     groups = [a["class"] for a in page.all("tbody") if a.get("class")]
-    assert groups == ["learned", "raw", "blind"]
+    assert groups == ["learned", "clustered", "blind"]
 
 
 def with_nulls(results: dict[str, Any], protocol: str, f1: float) -> None:
@@ -133,7 +134,7 @@ def test_a_lead_over_the_best_null_is_shown_and_marked_unclear_within_either_spr
         with_nulls(results, protocol, 10.0)
     with_f1(results, "strict", raw_kmeans=(40.0, 0.0), paper=(52.34, 1.0), stepreel=(41.0, 3.0))
     with_f1(results, "egoprocel", one_cluster=(40.0, 3.7), paper=(36.5, 1.0), stepreel=(35.9, 1.0))
-    text = render_evaluation(results, pictures)
+    text = render(results, pictures)
     assert '<span class="lead-over gain">+12.3</span>' in text
     assert '<span class="lead-over unclear">+1.0</span>' in text
     assert '<span class="lead-over unclear">−3.5</span>' in text
@@ -150,7 +151,7 @@ def test_nothing_is_green_where_any_null_is_as_good(null, n_seeds):
         with_nulls(results, protocol, 10.0)
         with_f1(results, protocol, paper=(60.0, 0.0), stepreel=(20.0, 0.0))
         results["protocols"][protocol][null]["f1"] = spread(60.0)
-    text = render_evaluation(results, pictures)
+    text = render(results, pictures)
     assert "lead-over gain" not in text
     assert text.count('<span class="lead-over unclear">+0.0</span>') == len(PROTOCOLS)
     assert text.count("<span>best null</span>") == len(PROTOCOLS)
@@ -161,21 +162,24 @@ def test_the_mark_on_a_bar_is_the_best_null_of_the_column():
     results, pictures = make_evaluation()
     with_nulls(results, "strict", 10.0)
     with_f1(results, "strict", equal_split=(20.0, 0.0), time_kmeans=(33.33, 0.0))
-    text = render_evaluation(results, pictures)
-    assert text.count('<line class="mark" x1="33.33%"') == len(METHODS)
+    text = render(results, pictures)
+    assert text.count('<line class="mark" x1="33.33%"') == len(OWN_METHODS)
     assert '<line class="mark" x1="20.0%"' not in text
 
 
 def test_steps_are_compared_with_the_best_null_and_an_equal_split():
     results, _ = make_evaluation()
-    figures = results["protocols"]["strict"]
+
+    def view():
+        figures = Results.model_validate(results).protocols["strict"]
+        return lay_out_task(drawn([Bar(0, 1, 5)]), figures, KINDS)
+
     with_nulls(results, "strict", 10.0)
     with_f1(results, "strict", time_kmeans=(33.0, 0.0))
-    view = lay_out_task(drawn([Bar(0, 1, 5)]), figures)
-    assert view.null == "time-kmeans"
-    assert view.compared == ["paper", "stepreel", "time-kmeans", "equal-split"]
+    assert view().null == "time-kmeans"
+    assert view().compared == ["paper", "stepreel", "time-kmeans", "equal-split"]
     with_f1(results, "strict", equal_split=(34.0, 0.0))
-    assert lay_out_task(drawn([Bar(0, 1, 5)]), figures).compared == [
+    assert view().compared == [
         "paper",
         "stepreel",
         "equal-split",
@@ -185,20 +189,20 @@ def test_steps_are_compared_with_the_best_null_and_an_equal_split():
 def test_the_best_learned_method_is_compared_with_the_best_null():
     results, pictures = make_evaluation(methods=["equal-split", "raw-kmeans", "paper"])
     with_f1(results, "strict", equal_split=(20.0, 0.0), raw_kmeans=(30.0, 1.0), paper=(28.0, 4.0))
-    words = " ".join(Page(render_evaluation(results, pictures)).text.split())
+    words = " ".join(Page(render(results, pictures)).text.split())
     assert "paper is 2.0 points below the best null baseline, raw-kmeans" in words
     assert "no more than the spread over seeds (±4.0)" in words
 
 
 def test_what_strict_cannot_exceed_is_said():
-    few = " ".join(Page(render_evaluation(*make_evaluation(n_clusters=2))).text.split())
+    few = " ".join(Page(render(*make_evaluation(n_clusters=2))).text.split())
     assert "strict cannot exceed 66.7" in few
-    enough = Page(render_evaluation(*make_evaluation(n_clusters=3))).text
+    enough = Page(render(*make_evaluation(n_clusters=3))).text
     assert "cannot exceed" not in enough
 
 
 def test_one_seed_has_no_spread():
-    text = Page(render_evaluation(*make_evaluation(seeds=[0]))).text
+    text = Page(render(*make_evaluation(seeds=[0]))).text
     assert "±" not in text
     assert "with one seed, the spread is unknown" in text
 
@@ -212,19 +216,19 @@ def test_a_spread_that_would_be_written_0_is_hidden_everywhere():
         for figures in methods.values():
             for name in figures.keys() - {"per_step"}:
                 figures[name]["std"] = 0.049
-    text = Page(render_evaluation(results, pictures)).text
+    text = Page(render(results, pictures)).text
     assert "±0.0" not in text
 
 
 def test_labels_alone_give_a_page_of_baselines_and_say_what_was_skipped():
     results, pictures = make_evaluation(methods=list(BASELINES))
     results["skipped"] = {"paper": "needs features: there are no videos"}
-    results["left_out"] = ["r09: nothing says how long it lasts"]
-    text = Page(render_evaluation(results, pictures)).text
+    results["left_out"] = ["r09: its length is unknown"]
+    text = Page(render(results, pictures)).text
     assert "no learned method was run" in text
     assert "on the very recordings" not in text
     assert "needs features: there are no videos" in text
-    assert "r09: nothing says how long it lasts" in text
+    assert "r09: its length is unknown" in text
 
 
 def test_how_many_recordings_are_scored_is_said_beside_what_was_left_out():
@@ -234,7 +238,7 @@ def test_how_many_recordings_are_scored_is_said_beside_what_was_left_out():
         "tea 01: a step past the end",
         "x.csv: no steps",
     ]
-    text = render_evaluation(results, pictures)
+    text = render(results, pictures)
     assert "3 recordings are scored, 1 of them with something left out." in text
     parts, rest = text.index("Parts of recordings"), text.index("Recordings, files and labels")
     assert parts < text.index("2 of 120 rows") < text.index("past the end") < rest
@@ -243,9 +247,9 @@ def test_how_many_recordings_are_scored_is_said_beside_what_was_left_out():
 
 def test_notes_are_shown_and_those_of_several_recordings_folded():
     results, pictures = make_evaluation()
-    assert "#notes" not in render_evaluation(results, pictures)
+    assert "#notes" not in render(results, pictures)
     results["notes"] = ["tea 00: is short", "tea 01: is short", "tea 02: is long"]
-    words = " ".join(Page(render_evaluation(results, pictures)).text.split())
+    words = " ".join(Page(render(results, pictures)).text.split())
     assert words.count("is short") == 1
     assert "tea 02: is long" in words
 
@@ -254,20 +258,20 @@ def test_notes_are_shown_and_those_of_several_recordings_folded():
     ("tasks", "heading"), [(["tea_time"], "tea_<wbr>time"), (["tea", "coffee"], "drinks")]
 )
 def test_the_heading_is_the_name_of_the_set_and_its_kind_is_a_fact(tasks, heading):
-    text = render_evaluation(*make_evaluation(tasks=tasks))
+    text = render(*make_evaluation(tasks=tasks))
     assert f"<h1><bdi>{heading}</bdi></h1>" in text
     assert "<li>Drinks</li>" in text
 
 
 @pytest.mark.parametrize("methods", [["paper"], ["stepreel", "random"], ["one-cluster"]])
 def test_any_choice_of_methods_gives_a_page(methods):
-    page = Page(render_evaluation(*make_evaluation(methods=methods)))
+    page = Page(render(*make_evaluation(methods=methods)))
     assert page.open == []
 
 
 def test_several_tasks_fold_and_the_first_is_open():
     results, pictures = make_evaluation(tasks=["tea", "coffee", "cocoa"])
-    page = Page(render_evaluation(results, pictures))
+    page = Page(render(results, pictures))
     tasks = [a for a in page.all("details") if a.get("class") == "task"]
     assert ["open" in a for a in tasks] == [True, False, False]
     words = " ".join(page.text.split())
@@ -280,7 +284,7 @@ def test_a_method_that_ran_on_some_tasks_only_is_shown_there():
     for figures in (results, results["tasks"]["tea"], *results["groups"].values()):
         for methods in figures["protocols"].values():
             del methods["paper"]
-    page = Page(render_evaluation(results, pictures))
+    page = Page(render(results, pictures))
     assert "paper" in page.text
     assert page.open == []
 
@@ -306,7 +310,7 @@ def test_sweeps_and_other_measures_become_tables():
             },
         },
     }
-    text = render_evaluation(results, pictures)
+    text = render(results, pictures)
     words = " ".join(Page(text).text.split())
     assert "Number of clusters" in words
     assert "12.3 ±0.5" in words
@@ -318,7 +322,7 @@ def test_sweeps_and_other_measures_become_tables():
 
 def test_all_of_a_steps_bars_in_a_row_are_one_path():
     bars = [Bar(0, 0.25, 5), Bar(0.25, 0.5, 0), Bar(0.5, 0.75, 5), Bar(0.75, 1, -2)]
-    view = lay_out_task(drawn(bars, found={"paper": bars, "equal-split": bars[:3]}), {})
+    view = lay_out_task(drawn(bars, predicted={"paper": bars, "equal-split": bars[:3]}), {}, KINDS)
     assert [(step.name, path) for step, path in view.takes[0].lanes[1].paths] == [
         ("background", "M1000 0h1000v1h-1000"),
         ("pour", "M0 0h1000v1h-1000M2000 0h1000v1h-1000"),
@@ -328,7 +332,7 @@ def test_all_of_a_steps_bars_in_a_row_are_one_path():
 
 
 def test_colours_follow_the_place_of_a_step_and_not_its_number():
-    view = lay_out_task(drawn([Bar(0, 1, 9)]), {})
+    view = lay_out_task(drawn([Bar(0, 1, 9)]), {}, KINDS)
     kinds = [step.kind and step.kind.letter for step in view.steps]
     assert [step.id for step in view.steps] == [0, 5, 9]
     assert kinds == [None, "A", "B"]
@@ -340,7 +344,8 @@ def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
         one = drawn([Bar(0, 1, 5)])
         codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in seconds]
         return [
-            take.share for take in lay_out_task(dataclasses.replace(one, barcodes=codes), {}).takes
+            take.share
+            for take in lay_out_task(dataclasses.replace(one, barcodes=codes), {}, KINDS).takes
         ]
 
     assert shares(40, 20) == [100, 50]
@@ -350,8 +355,8 @@ def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
 def test_steps_that_share_a_name_are_told_apart_in_a_confusion():
     one = drawn([Bar(0, 1, 5)], names=("pour", "pour"))
     confusion = Confusion("paper", [0, 9, 5, -2], [[0.0] * 4] * 3)
-    view = lay_out_task(dataclasses.replace(one, confusions=[confusion]), {})
-    assert [(name, step and step.id) for name, step in view.heats[0].columns] == [
+    view = lay_out_task(dataclasses.replace(one, confusions=[confusion]), {}, KINDS)
+    assert [(name, step and step.id) for name, step in view.confusions[0].columns] == [
         ("no step", None),
         ("pour", 9),
         ("pour", 5),
@@ -367,49 +372,56 @@ def test_a_confusion_names_its_clusters_by_the_ids_of_steps():
 
 
 def test_a_step_without_a_name_is_called_step_and_its_number():
-    view = lay_out_task(drawn([Bar(0, 1, 9)], names=("5", "stir")), {})
+    view = lay_out_task(drawn([Bar(0, 1, 9)], names=("5", "stir")), {}, KINDS)
     assert [step.name for step in view.steps] == ["background", "step 5", "stir"]
 
 
 def test_recordings_of_one_scale_have_a_time_axis():
     one = drawn([Bar(0, 1, 5)])
     codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in (185.0, 100.0)]
-    ticks = lay_out_task(dataclasses.replace(one, barcodes=codes), {}).ticks
+    ticks = lay_out_task(dataclasses.replace(one, barcodes=codes), {}, KINDS).ticks
     assert [tick.text for tick in ticks] == ["0:00", "0:30", "1:00", "1:30", "2:00", "2:30", "3:05"]
     assert (ticks[0].x, ticks[2].x, ticks[-1].x) == (0, 32.432, 100)
     codes[1] = dataclasses.replace(codes[1], seconds=10.0)
-    assert lay_out_task(dataclasses.replace(one, barcodes=codes), {}).ticks == []
+    assert lay_out_task(dataclasses.replace(one, barcodes=codes), {}, KINDS).ticks == []
 
 
-def test_bars_with_nothing_to_see_are_put_away_unless_there_is_nothing_else():
+def test_bars_with_nothing_to_see_are_hidden_at_first_unless_there_is_nothing_else():
     bars = [Bar(0, 1, 5)]
-    both = lay_out_task(drawn(bars, found={"paper": bars, "concatenated-split": bars}), {})
-    assert both.put_away == ["concatenated-split"]
-    assert lay_out_task(drawn(bars, found={"concatenated-split": bars}), {}).put_away == []
+    both = lay_out_task(
+        drawn(bars, predicted={"paper": bars, "concatenated-split": bars}), {}, KINDS
+    )
+    assert both.hidden_at_first == ["concatenated-split"]
+    assert (
+        lay_out_task(drawn(bars, predicted={"concatenated-split": bars}), {}, KINDS).hidden_at_first
+        == []
+    )
 
 
 def test_a_page_of_many_recordings_stays_small():
     names = [f"step {number}, which has quite a long name indeed" for number in range(15)]
     results, pictures = make_evaluation(n_recordings=38, step_names=names, n_clusters=20)
     noisy = [with_many_bars(barcode, 100) for barcode in pictures[0].barcodes]
-    page = render_evaluation(results, [dataclasses.replace(pictures[0], barcodes=noisy)])
+    page = render(results, [dataclasses.replace(pictures[0], barcodes=noisy)])
     assert len(page.encode()) < 3_000_000
     assert "26 more recordings" in page
 
 
 def test_the_same_results_give_the_same_page():
-    assert render_evaluation(*make_evaluation()) == render_evaluation(*make_evaluation())
+    assert render(*make_evaluation()) == render(*make_evaluation())
 
 
 def drawn(
-    truth: list[Bar], found: dict[str, list[Bar]] | None = None, names=("pour", "stir")
+    truth: list[Bar], predicted: dict[str, list[Bar]] | None = None, names=("pour", "stir")
 ) -> TaskPictures:
     steps = {0: "background", 5: names[0], 9: names[1]}
-    found = found if found is not None else {"paper": truth}
-    return TaskPictures("tea", steps, [Barcode("r1", 60.0, truth, found)], [])
+    predicted = predicted if predicted is not None else {"paper": truth}
+    return TaskPictures("tea", steps, [Barcode("r1", 60.0, truth, predicted)], [])
 
 
 def with_many_bars(barcode: Barcode, n_bars: int) -> Barcode:
     edges = np.linspace(0, 1, n_bars + 1).tolist()
     bars = [Bar(edges[n], edges[n + 1], n % 16) for n in range(n_bars)]
-    return dataclasses.replace(barcode, truth=bars, found=dict.fromkeys(barcode.found, bars))
+    return dataclasses.replace(
+        barcode, truth=bars, predicted=dict.fromkeys(barcode.predicted, bars)
+    )

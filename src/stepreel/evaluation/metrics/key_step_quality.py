@@ -1,7 +1,7 @@
-"""Key-step quality without labels: how well the moments shown stand for a recording, and differ.
+"""Key-step quality without labels: how well the moments shown represent a recording, and differ.
 
-Measured on raw features (all cues side by side, z-scored over the recording, unit length), in which
-no method is at home. Kernel: s = (1 + cosine) / 2, from 0 to 1; distance: Euclidean, from 0 to 2.
+Measured on raw features (all cues concatenated, z-scored over the recording, unit length), which
+favour no method. Kernel: s = (1 + cosine) / 2, from 0 to 1; distance: Euclidean, from 0 to 2.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ KERNEL = "(1 + cosine) / 2 of raw features, z-scored over the recording; distanc
 
 
 @dataclass(frozen=True)
-class Quality:
-    """How good a choice of moments is.
+class KeyStepQuality:
+    """How good a choice of moments is, on one recording.
 
     representation  mean over all moments of the similarity to the most similar one shown, percent
-    diversity       smallest distance between two that are shown; NaN if there is only one
+    diversity       smallest distance between two moments shown; NaN if there is only one
     """
 
     representation: float
     diversity: float
 
 
-def quality(features: Floats, shown: Labels) -> Quality:
-    """Judge the moments `shown` (positions) of a recording.
+def key_step_quality(features: Floats, shown: Labels) -> KeyStepQuality:
+    """Score the moments `shown` (positions) of a recording with features (T, D).
 
-    >>> quality(np.eye(2, dtype=np.float32), np.array([0, 1]))
-    Quality(representation=100.0, diversity=1.4142135381698608)
+    >>> key_step_quality(np.eye(2, dtype=np.float32), np.array([0, 1]))
+    KeyStepQuality(representation=100.0, diversity=1.4142135381698608)
     """
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     unit = features / np.maximum(lengths, 1e-12)
     picked = unit[np.unique(shown)]
     if len(picked) == 0:
-        return Quality(0.0, float("nan"))
+        return KeyStepQuality(0.0, float("nan"))
     similar = (1 + unit @ picked.T) / 2  # (T, S)
     products = picked @ picked.T
     own = np.diag(products)  # 1, or 0 where nothing is known
     squared = np.maximum(own[:, None] + own - 2 * products, 0)
     np.fill_diagonal(squared, np.inf)
     diversity = float(np.sqrt(squared.min())) if len(picked) > 1 else float("nan")
-    return Quality(float(100 * similar.max(axis=1).mean()), diversity)
+    return KeyStepQuality(float(100 * similar.max(axis=1).mean()), diversity)

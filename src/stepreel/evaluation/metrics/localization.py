@@ -1,9 +1,9 @@
-"""Key-step localization: how well found steps cover true ones, under a protocol with a name.
+"""Key-step localization: how well predicted steps cover true ones, under a named protocol.
 
 Truth is one id per moment, 0 = background; a prediction is one cluster per moment, 0..K-1, or
 -1 = "no step here". True steps (rows, ascending) and clusters (columns, empty ones included) are
-matched one to one for the most common moments. What is matched with what, and what is then
-averaged over what, is all that the protocols differ in: see `PROTOCOLS`.
+matched one to one so that they have the most moments in common. Protocols differ only in what is
+matched with what, and in what is then averaged over what: see `PROTOCOLS`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Protocol:
     each_recording  every recording is clustered and matched by itself, and scores are averaged
                     over recordings; otherwise all recordings of a task together
     strict          every key step counts, unmatched ones as 0, and background is never matched;
-                    otherwise matched pairs alone count, background is a row like any other, and
+                    otherwise only matched pairs count, background is a row like any other, and
                     "no step here", where it occurs, a column
     pooled          moments are counted over all matched pairs together, instead of averaging
                     over pairs
@@ -43,8 +43,8 @@ class Protocol:
 
 
 PROTOCOLS = {
-    one.name: one
-    for one in (
+    protocol.name: protocol
+    for protocol in (
         Protocol("egoprocel", "CnC and STEPs on egocentric sets"),
         Protocol("egoprocel-pooled", "CnC and STEPs on ProceL, CrossTask", pooled=True),
         Protocol("per-video", "OPEL, HiERO", each_recording=True),
@@ -57,7 +57,7 @@ PROTOCOLS = {
 
 @dataclass(frozen=True)
 class LocalizationScores:
-    """In percent, and the most that so many clusters can reach; the protocol says which mean."""
+    """In percent; `ceiling` is the highest F1 possible with this many clusters."""
 
     precision: float
     recall: float
@@ -68,13 +68,14 @@ class LocalizationScores:
 
 @dataclass(frozen=True)
 class Matching:
-    """Who was matched with whom, in the moments of one recording or of several together.
+    """Which step was matched with which cluster, in one recording or in several together.
 
-    steps     (R,) true ids that occur, ascending; without background if that is never matched
-    clusters  (C,) 0..K-1, and before them -1 where it is a column and occurs
-    common    (R, C) moments in common
-    sizes     (R,) moments of every step, and (C,) of every cluster, wherever they lie
-    rows, columns  (P,) the matched pairs
+    steps                       (R,) true ids that occur, ascending; without background if that is
+                                never matched
+    clusters                    (C,) 0..K-1, and before them -1 where it is a column and occurs
+    common                      (R, C) moments in common
+    step_sizes, cluster_sizes   (R,) and (C,) all moments of every step and of every cluster
+    rows, columns               (P,) the matched pairs
     """
 
     steps: Labels
@@ -95,7 +96,7 @@ class Matching:
         )
 
     def translate(self, prediction: Labels, *, strict: bool) -> Labels:
-        """Return the step each moment's cluster is matched with; where it is not, a wrong id.
+        """Return the step that each moment's cluster is matched with, or a wrong id if it is not.
 
         Wrong ids are negative, and different for different clusters. "No step here" means
         background to a protocol that never matches it.
@@ -140,7 +141,7 @@ def check_labels(truth: Labels, prediction: Labels, n_clusters: int) -> None:
 
 @dataclass(frozen=True)
 class StepScores:
-    """One step's own figures, as shares of 1; a step without a partner has 0."""
+    """Figures of each step, as shares of 1; a step without a cluster has 0."""
 
     precision: Values
     recall: Values
@@ -158,8 +159,8 @@ class StepScores:
         )
 
 
-def summarise(matching: Matching, protocol: Protocol) -> LocalizationScores:
-    """Score one matching; `score_localization` averages over recordings where that is due."""
+def score_matching(matching: Matching, protocol: Protocol) -> LocalizationScores:
+    """Score one matching; `score_localization` averages over recordings where a protocol does."""
     common, steps, clusters = matching.pairs
     if protocol.pooled:
         common, steps, clusters = (np.array([x.sum()]) for x in (common, steps, clusters))
@@ -182,7 +183,7 @@ def harmonic_mean(precision: float, recall: float) -> float:
 
 
 def average(parts: Sequence[LocalizationScores], protocol: Protocol) -> LocalizationScores:
-    """Average over recordings; `per-video` makes its F1 of the averages."""
+    """Average over recordings; `per-video` takes its F1 from the averages."""
     mean = {
         name: float(np.mean([getattr(part, name) for part in parts]))
         for name in ("precision", "recall", "f1", "iou", "ceiling")
@@ -192,19 +193,19 @@ def average(parts: Sequence[LocalizationScores], protocol: Protocol) -> Localiza
     return LocalizationScores(**mean)
 
 
-def matchings(
+def match_recordings(
     truth: Sequence[Labels], prediction: Sequence[Labels], n_clusters: int, protocol: Protocol
 ) -> list[Matching]:
-    """Match every recording by itself, or all of them together, as the protocol has it."""
+    """Match every recording by itself, or all of them together, as the protocol says."""
     if len(truth) != len(prediction):
         raise ValueError(f"{len(truth)} recordings have a truth, {len(prediction)} a prediction")
-    for one, other in zip(truth, prediction, strict=True):
-        check_labels(one, other, n_clusters)
+    for labels, predicted in zip(truth, prediction, strict=True):
+        check_labels(labels, predicted, n_clusters)
     if not protocol.each_recording:
         truth, prediction = [np.concatenate(list(truth))], [np.concatenate(list(prediction))]
     return [
-        match(one, other, n_clusters, strict=protocol.strict)
-        for one, other in zip(truth, prediction, strict=True)
+        match(labels, predicted, n_clusters, strict=protocol.strict)
+        for labels, predicted in zip(truth, prediction, strict=True)
     ]
 
 
@@ -217,22 +218,22 @@ def score_localization(
 ) -> LocalizationScores:
     """Score the predictions for one task's recordings under a protocol.
 
-    Recordings without any key step count for nothing where every recording is scored by itself
+    Recordings without any key step do not count where every recording is scored by itself
     and background is never matched.
     """
     rules = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
-    found = matchings(truth, prediction, n_clusters, rules)
-    counted = [one for one in found if len(one.steps)]
-    if not counted:
-        raise ValueError("the truth holds no key step; nothing can be scored")
-    return average([summarise(one, rules) for one in counted], rules)
+    matchings = match_recordings(truth, prediction, n_clusters, rules)
+    with_steps = [matching for matching in matchings if len(matching.steps)]
+    if not with_steps:
+        raise ValueError("the truth contains no key step; nothing can be scored")
+    return average([score_matching(matching, rules) for matching in with_steps], rules)
 
 
 def score_strict(truth: Labels, prediction: Labels, n_clusters: int) -> LocalizationScores:
-    """Score one recording, or several end to end, under `strict`."""
+    """Score one recording, or several concatenated, under `strict`."""
     return score_localization([truth], [prediction], n_clusters, protocol="strict")
 
 
 def score_egoprocel(truth: Labels, prediction: Labels, n_clusters: int) -> LocalizationScores:
-    """Score one recording, or several end to end, under `egoprocel`."""
+    """Score one recording, or several concatenated, under `egoprocel`."""
     return score_localization([truth], [prediction], n_clusters, protocol="egoprocel")

@@ -1,8 +1,8 @@
-"""Phase classification: how much a few labels are worth once recordings are embedded.
+"""Phase classification: how much a few labels tell once recordings are embedded.
 
-A plain support vector machine (scikit-learn's defaults) learns phases from frozen embeddings of
-training recordings, and names every moment of the others. Encoder and machine see the training
-split only; the machine sees the labels of a share of it.
+A support vector machine (scikit-learn's defaults) learns phases from frozen embeddings of training
+recordings, and classifies every moment of the others. Encoder and classifier see the training split
+only; the classifier sees the labels of a share of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ N_FOLDS = 5
 
 @dataclass(frozen=True)
 class Fold:
-    """Positions of the recordings to learn from, and of those to be classified."""
+    """Positions of the recordings to train on, and of those to classify."""
 
     train: list[int]
     test: list[int]
@@ -39,7 +39,9 @@ def make_folds(splits: Sequence[str], seed: int) -> list[Fold]:
     if train and test and len(train) + len(test) == n:
         return [Fold(train, test)]
     if n < 2:
-        raise ValueError("phase classification needs two recordings: one to learn from, one to try")
+        raise ValueError(
+            "phase classification needs two recordings: one to train on, one to test on"
+        )
     order = np.random.default_rng(seed).permutation(n)
     parts = [sorted(int(i) for i in part) for part in np.array_split(order, min(N_FOLDS, n))]
     return [Fold(sorted(set(range(n)) - set(part)), part) for part in parts]
@@ -56,11 +58,11 @@ def labelled_share(train: Sequence[int], share: float, seed: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Guesses:
-    """How many moments were classified, and how many of those rightly."""
+class PhaseCounts:
+    """How many moments were classified, and how many of those correctly."""
 
-    right: int
-    all: int
+    correct: int
+    total: int
 
 
 def classify(
@@ -70,8 +72,8 @@ def classify(
     test: Sequence[int],
     *,
     with_background: bool = True,
-) -> Guesses:
-    """Learn phases from the `labelled` recordings and count right guesses in the `test` ones.
+) -> PhaseCounts:
+    """Learn phases from the `labelled` recordings and count correct moments in the `test` ones.
 
     Without background, its moments are dropped on both sides.
     """
@@ -83,12 +85,12 @@ def classify(
         kept = np.ones(len(y), bool) if with_background else y != BACKGROUND
         return x[kept], y[kept]
 
-    known, phases = gather(labelled)
-    asked, answers = gather(test)
-    if len(answers) == 0:
-        return Guesses(0, 0)
-    if len(np.unique(phases)) < 2:  # a machine needs two classes; with one, the answer is clear
-        only = phases[0] if len(phases) else BACKGROUND
-        return Guesses(int(np.sum(answers == only)), len(answers))
-    guessed = SVC().fit(known, phases).predict(asked)
-    return Guesses(int(np.sum(guessed == answers)), len(answers))
+    train_features, train_phases = gather(labelled)
+    test_features, test_phases = gather(test)
+    if len(test_phases) == 0:
+        return PhaseCounts(0, 0)
+    if len(np.unique(train_phases)) < 2:  # SVC needs two classes; with one, the answer is clear
+        only = train_phases[0] if len(train_phases) else BACKGROUND
+        return PhaseCounts(int(np.sum(test_phases == only)), len(test_phases))
+    predicted = SVC().fit(train_features, train_phases).predict(test_features)
+    return PhaseCounts(int(np.sum(predicted == test_phases)), len(test_phases))

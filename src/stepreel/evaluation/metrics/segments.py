@@ -1,9 +1,9 @@
-"""Scores of a labelling that is already in terms of true steps: frames, order, and segments.
+"""Scores of a labelling in terms of true steps: frames, order, and segments.
 
-Predictions are true ids per moment: the step a moment's cluster is matched with, 0 where it is
-matched with background, and a negative id, which is always wrong, where it is matched with none.
-Segments of background are left out on both sides, as is usual with Edit and F1@k; a segment of an
-unmatched cluster stays, and counts as a wrong one.
+Predictions are true ids per moment: the step that a moment's cluster is matched with, 0 where it is
+matched with background, and a negative id, which is always wrong, where it is not matched. As usual
+with Edit and F1@k, segments of background do not count on either side. A segment of an unmatched
+cluster does count, as a wrong one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OVERLAPS = (0.10, 0.25, 0.50)
 
 
 @dataclass(frozen=True)
-class Segments:
+class LabelRuns:
     """Runs of one label: starts and stops (exclusive) in moments, in time order."""
 
     labels: Labels
@@ -29,7 +29,7 @@ class Segments:
     stops: Labels
 
     @classmethod
-    def of(cls, labels: Labels) -> Segments:
+    def of(cls, labels: Labels) -> LabelRuns:
         """Cut where the label changes; leave out background."""
         edges = np.flatnonzero(np.diff(labels)) + 1
         starts = np.concatenate([[0], edges]).astype(np.int64)
@@ -53,17 +53,17 @@ def edit_score(truth: Labels, prediction: Labels) -> float:
     >>> edit_score(np.array([1, 1, 0, 2, 3]), np.array([1, 1, 0, 3, 3]))
     66.66666666666667
     """
-    true, found = Segments.of(truth), Segments.of(prediction)
-    longer = max(len(true), len(found))
+    true, predicted = LabelRuns.of(truth), LabelRuns.of(prediction)
+    longer = max(len(true), len(predicted))
     if longer == 0:
         return 100.0
-    return 100 * (1 - edit_distance(true.labels, found.labels) / longer)
+    return 100 * (1 - edit_distance(true.labels, predicted.labels) / longer)
 
 
 def edit_distance(a: Labels, b: Labels) -> int:
     """Return how many insertions, deletions and replacements turn one sequence into the other.
 
-    Row by row of the usual table; insertions along a row are one running minimum, so that a
+    Row by row of the usual table. Insertions along a row are one running minimum, so that a
     prediction of thousands of segments (`random`) costs no more than a few array operations.
     """
     if len(a) > len(b):
@@ -79,47 +79,47 @@ def edit_distance(a: Labels, b: Labels) -> int:
 
 
 @dataclass(frozen=True)
-class Hits:
-    """How many true segments were found, found ones are wrong, and true ones were missed."""
+class SegmentCounts:
+    """True segments that were found, predicted ones that are wrong, true ones that were missed."""
 
-    found: int
-    wrong: int
-    missed: int
+    true_positives: int
+    false_positives: int
+    false_negatives: int
 
     @property
     def f1(self) -> float:
-        """F1 in percent; 100 where there was nothing to find and nothing was found."""
-        total = 2 * self.found + self.wrong + self.missed
-        return 200 * self.found / total if total else 100.0
+        """F1 in percent; 100 where there was nothing to find and nothing was predicted."""
+        total = 2 * self.true_positives + self.false_positives + self.false_negatives
+        return 200 * self.true_positives / total if total else 100.0
 
 
-def add_hits(parts: Sequence[Hits]) -> Hits:
+def add_counts(counts: Sequence[SegmentCounts]) -> SegmentCounts:
     """Count over several recordings."""
-    return Hits(
-        sum(one.found for one in parts),
-        sum(one.wrong for one in parts),
-        sum(one.missed for one in parts),
+    return SegmentCounts(
+        sum(recording.true_positives for recording in counts),
+        sum(recording.false_positives for recording in counts),
+        sum(recording.false_negatives for recording in counts),
     )
 
 
-def segment_hits(
+def count_segments(
     truth: Labels, prediction: Labels, overlaps: Sequence[float] = OVERLAPS
-) -> list[Hits]:
-    """Count, for each of `overlaps`, true segments found by one of the same label and such an IoU.
+) -> list[SegmentCounts]:
+    """Count, for each of `overlaps`, true segments that one of the same label overlaps by that IoU.
 
-    A found segment is compared with the true one of its label that it overlaps most; a true
+    A predicted segment is compared with the true one of its label that it overlaps most. A true
     segment can be found once only.
     """
-    true, found = Segments.of(truth), Segments.of(prediction)
-    if not len(true) or not len(found):
-        return [Hits(0, len(found), len(true)) for _ in overlaps]
-    common = np.minimum(found.stops[:, None], true.stops) - np.maximum(
-        found.starts[:, None], true.starts
-    )  # (found, true); the union of two that do not meet is too large, which does no harm
-    lengths = (found.stops - found.starts)[:, None] + (true.stops - true.starts)
-    alike = found.labels[:, None] == true.labels
-    iou = np.where(alike & (common > 0), common / (lengths - common), 0.0)
+    true, predicted = LabelRuns.of(truth), LabelRuns.of(prediction)
+    if not len(true) or not len(predicted):
+        return [SegmentCounts(0, len(predicted), len(true)) for _ in overlaps]
+    common = np.minimum(predicted.stops[:, None], true.stops) - np.maximum(
+        predicted.starts[:, None], true.starts
+    )  # (predicted, true); for two that do not overlap the union is too large, but then IoU is 0
+    lengths = (predicted.stops - predicted.starts)[:, None] + (true.stops - true.starts)
+    same_label = predicted.labels[:, None] == true.labels
+    iou = np.where(same_label & (common > 0), common / (lengths - common), 0.0)
     nearest = iou.argmax(axis=1)
-    best = iou[np.arange(len(found)), nearest]
+    best = iou[np.arange(len(predicted)), nearest]
     hits = [len(np.unique(nearest[best >= overlap])) for overlap in overlaps]
-    return [Hits(hit, len(found) - hit, len(true) - hit) for hit in hits]
+    return [SegmentCounts(hit, len(predicted) - hit, len(true) - hit) for hit in hits]

@@ -1,14 +1,14 @@
-"""One task as the report draws it: bars of true and found steps as SVG paths, and confusions."""
+"""Lay out one task for the page: bars of true and predicted steps as SVG paths, and confusions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from stepreel.evaluation.methods.baselines import BASELINES
-from stepreel.evaluation.methods.catalog import LEARNED_METHODS, NULL_METHODS
+from stepreel.evaluation.methods.base import NULL_KINDS, MethodKind
 from stepreel.evaluation.report.pictures import UNMATCHED, Bar, Barcode, Confusion, TaskPictures
+from stepreel.evaluation.report.verdict import best_null
+from stepreel.evaluation.results import MethodFigures
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.report.palette import Kind, kind_of
 from stepreel.report.scale import Tick, lay_out_extent, lay_out_ticks, shared_scale
@@ -16,18 +16,18 @@ from stepreel.report.scale import Tick, lay_out_extent, lay_out_ticks, shared_sc
 REFERENCE = "equal-split"
 UNITS = 4000  # across a recording: finer than a screen is wide
 _NARROWEST_LETTER = 0.012
-_PUT_AWAY = frozenset({"concatenated-split"})  # hardly cuts inside a recording: nothing to see
+_HIDDEN_AT_FIRST = frozenset({"concatenated-split"})  # hardly cuts inside a recording
 _MOST_TICKS = 8
 
-Figures = Mapping[str, Any]
-"""One method under one protocol, as in results.json"""
+MethodKinds = Mapping[str, MethodKind]
+_KINDS_IN_ORDER: tuple[MethodKind, ...] = ("learned", "other", "clustered", "blind")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Methods of one kind: `learned`, `raw` features clustered, `blind` to them, or `other`."""
+    """Methods of one kind."""
 
-    kind: str
+    kind: MethodKind
     methods: list[str]
 
 
@@ -70,7 +70,7 @@ class RecordingRow:
 
 
 @dataclass(frozen=True)
-class Heat:
+class ConfusionTable:
     """A confusion, and the names and steps of its columns."""
 
     confusion: Confusion
@@ -81,62 +81,57 @@ class Heat:
 class TaskView:
     """Everything the page draws of one task; `figures` are under the headline protocol.
 
-    methods   those with bars; of these, `put_away` are drawn when asked for
-    compared  those whose steps are shown: what is not null, the best null, and an equal split
-    ticks     of the scale that all recordings share; empty if every one has its own
+    methods          those with bars; `hidden_at_first` are shown when their box is checked
+    compared         those whose steps are shown: all that are no null baselines, the best null
+                     baseline, and an equal split
+    ticks            of the scale that all recordings share; empty if each has its own
     """
 
     name: str
     steps: list[Step]
     methods: list[str]
-    put_away: list[str]
+    hidden_at_first: list[str]
     takes: list[RecordingRow]
     ticks: list[Tick]
-    heats: list[Heat]
-    figures: Mapping[str, Figures]
+    confusions: list[ConfusionTable]
+    figures: Mapping[str, MethodFigures]
     null: str | None
     compared: list[str]
 
 
-def group_methods(methods: Sequence[str]) -> list[Group]:
-    """Sort methods into kinds, learned ones first; empty kinds are left out."""
-
-    def kind(method: str) -> str:
-        if method in LEARNED_METHODS:
-            return "learned"
-        if method in BASELINES:
-            return "blind"
-        return "raw" if method in NULL_METHODS else "other"
-
-    kinds = ("learned", "other", "raw", "blind")
-    grouped = [Group(name, [m for m in methods if kind(m) == name]) for name in kinds]
-    return [group for group in grouped if group.methods]
+def group_methods(methods: Sequence[str], kinds: MethodKinds) -> list[Group]:
+    """Sort methods by kind, learned ones first; empty kinds are left out."""
+    groups = [
+        Group(kind, [method for method in methods if kinds.get(method, "other") == kind])
+        for kind in _KINDS_IN_ORDER
+    ]
+    return [group for group in groups if group.methods]
 
 
-def in_order(methods: Sequence[str]) -> list[str]:
+def in_order(methods: Sequence[str], kinds: MethodKinds) -> list[str]:
     """Return methods in the order the report has them everywhere.
 
-    >>> in_order(["random", "raw-kmeans", "paper"])
-    ['paper', 'raw-kmeans', 'random']
+    >>> in_order(["random", "paper"], {"random": "blind", "paper": "learned"})
+    ['paper', 'random']
     """
-    return [method for group in group_methods(methods) for method in group.methods]
+    return [method for group in group_methods(methods, kinds) for method in group.methods]
 
 
-def best_null(figures: Mapping[str, Figures]) -> str | None:
-    """Return the null baseline with the highest F1, the first of equals."""
-    nulls = [method for method in figures if method in NULL_METHODS]
-    return max(nulls, key=lambda method: float(figures[method]["f1"]["mean"]), default=None)
-
-
-def lay_out_task(pictures: TaskPictures, figures: Mapping[str, Figures]) -> TaskView:
+def lay_out_task(
+    pictures: TaskPictures, figures: Mapping[str, MethodFigures], kinds: MethodKinds
+) -> TaskView:
     """Lay out a task; `figures` are its methods' under the headline protocol."""
+
+    def is_null(method: str) -> bool:
+        return kinds.get(method, "other") in NULL_KINDS
+
     numbers = iter(range(len(pictures.steps)))
     steps = [
         Step(step, _title(step, name), kind_of(next(numbers)) if step != BACKGROUND else None)
         for step, name in sorted(pictures.steps.items())
     ]
-    drawn = {method: None for barcode in pictures.barcodes for method in barcode.found}
-    methods = in_order(list(drawn))
+    drawn = {method: None for barcode in pictures.barcodes for method in barcode.predicted}
+    methods = in_order(list(drawn), kinds)
     lengths = [barcode.seconds for barcode in pictures.barcodes]
     shares = shared_scale(lengths)
     takes = [
@@ -147,25 +142,32 @@ def lay_out_task(pictures: TaskPictures, figures: Mapping[str, Figures]) -> Task
         )
         for number, barcode in enumerate(pictures.barcodes)
     ]
-    confusions = {one.method: one for one in pictures.confusions}
-    null = best_null(figures)
+    confusions = {confusion.method: confusion for confusion in pictures.confusions}
+    null = best_null(figures, is_null)
+    scored = in_order(list(figures), kinds)
     return TaskView(
         name=pictures.task,
         steps=steps,
         methods=methods,
-        put_away=[m for m in methods if m in _PUT_AWAY and not _PUT_AWAY.issuperset(methods)],
+        hidden_at_first=[]
+        if _HIDDEN_AT_FIRST.issuperset(methods)
+        else [method for method in methods if method in _HIDDEN_AT_FIRST],
         takes=takes,
         ticks=lay_out_ticks(max(lengths), most=_MOST_TICKS, label_end=True) if shares else [],
-        heats=[_heat(confusions[method], steps) for method in methods if method in confusions],
+        confusions=[
+            _confusion_table(confusions[method], steps)
+            for method in methods
+            if method in confusions
+        ],
         figures=figures,
         null=null,
-        compared=[m for m in in_order(list(figures)) if m not in NULL_METHODS]
-        + [m for m in in_order(list(figures)) if m in (null, REFERENCE)],
+        compared=[method for method in scored if not is_null(method)]
+        + [method for method in scored if method in (null, REFERENCE)],
     )
 
 
 def _title(step: int, name: str) -> str:
-    """Keep a bare number apart from the letter that stands beside it.
+    """Call a step without a name by its number: a bare one would be confusing beside its letter.
 
     >>> _title(8, "8"), _title(8, "pour")
     ('step 8', 'pour')
@@ -174,8 +176,12 @@ def _title(step: int, name: str) -> str:
 
 
 def _lanes(barcode: Barcode, methods: Sequence[str], steps: Sequence[Step]) -> list[Lane]:
-    found = [(method, barcode.found[method]) for method in methods if method in barcode.found]
-    return [_lane(None, barcode.truth, steps), *(_lane(*one, steps) for one in found)]
+    predicted = [
+        _lane(method, barcode.predicted[method], steps)
+        for method in methods
+        if method in barcode.predicted
+    ]
+    return [_lane(None, barcode.truth, steps), *predicted]
 
 
 def _lane(method: str | None, bars: Sequence[Bar], steps: Sequence[Step]) -> Lane:
@@ -201,7 +207,7 @@ def _letter(bar: Bar, kind: Kind) -> Letter:
     return Letter(extent.middle, extent.width, kind)
 
 
-def _heat(confusion: Confusion, steps: Sequence[Step]) -> Heat:
+def _confusion_table(confusion: Confusion, steps: Sequence[Step]) -> ConfusionTable:
     matched = {step.id: step for step in steps if step.kind}
     names = {UNMATCHED: "–", BACKGROUND: "no step"} | {id: s.name for id, s in matched.items()}
-    return Heat(confusion, [(names[id], matched.get(id)) for id in confusion.clusters])
+    return ConfusionTable(confusion, [(names[id], matched.get(id)) for id in confusion.clusters])

@@ -1,4 +1,4 @@
-"""Make report.html: how methods score under every protocol, beside null baselines."""
+"""Render report.html: how methods score under every protocol, next to null baselines."""
 
 from __future__ import annotations
 
@@ -6,80 +6,60 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
-from stepreel.evaluation.methods.catalog import LEARNED_METHODS, NULL_METHODS
+from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS, Protocol
+from stepreel.evaluation.report.figures import digits_for, figure_text, merge_notes, spread_text
 from stepreel.evaluation.report.layout import (
     REFERENCE,
     UNITS,
-    Figures,
-    best_null,
     group_methods,
     in_order,
     lay_out_task,
 )
 from stepreel.evaluation.report.pictures import TaskPictures
-from stepreel.evaluation.report.text import digits_for, folded
+from stepreel.evaluation.report.verdict import HEADLINE, Lead, best_null, f1_mean, judge
+from stepreel.evaluation.results import (
+    DatasetFacts,
+    Figure,
+    MethodTable,
+    Results,
+    Scored,
+    TaskMetric,
+)
 from stepreel.report.html import content_policy, environment, inlined_script, inlined_style
 from stepreel.report.palette import kind_of
 
-HEADLINE = "strict"
-SMALLEST_SHOWN = 0.05  # what is less would be written 0.0
 _STYLES = ("shared.css", "evaluation.css")
 _SCRIPTS = ("letters.js", "index.js", "evaluation.js")
 
 
 @dataclass(frozen=True)
-class Column:
-    """A protocol in the headline table, the most it allows, and its best null baseline."""
-
-    protocol: Protocol
-    ceiling: float
-    null: str | None
-    best: float
-
-
-@dataclass(frozen=True)
-class Lead:
-    """How many points of F1 a method has over the best null baseline; less than 0 if fewer.
-
-    spread  the larger of both spreads over seeds
-    """
-
-    points: float
-    spread: float
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is larger than the spread, and than nothing."""
-        return abs(self.points) > max(self.spread, SMALLEST_SHOWN)
-
-
-@dataclass(frozen=True)
 class Cell:
-    """A method's F1 under a protocol, and its lead; null baselines have none."""
+    """A method's F1 and IoU under a protocol, and its lead; null baselines have none."""
 
-    f1: Figures
-    iou: float
+    f1: Figure
+    iou: Figure
     lead: Lead | None
     is_best: bool
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The best method that looks, or was given, and the best null baseline; headline protocol."""
+class Column:
+    """A protocol in the headline table: the highest F1 it allows, and its best null baseline."""
 
-    learned: str | None
+    protocol: Protocol
+    ceiling: float
     null: str | None
-    lead: Lead | None
+    null_f1: float | None
+    cells: dict[str, Cell]
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a lenient reading left out: of recordings that are scored, and everything else.
+    """What a lenient reading left out: parts of recordings that are scored, and everything else.
 
     names  recordings that are scored without a part of them
     """
@@ -90,7 +70,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricTable:
     """A score other than localization: one row per method."""
 
     name: str
@@ -99,12 +79,11 @@ class Metric:
     rows: list[tuple[str, list[str]]]
 
 
-def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures]) -> str:
-    """Return the one-file page of `results`, which have the form of results.json."""
-    protocols = results["protocols"]
-    groups = group_methods(list(protocols[HEADLINE]))
-    columns = _columns(protocols)
-    views = [lay_out_task(one, _protocols_of(results, one.task)[HEADLINE]) for one in pictures]
+def render_evaluation(results: Results, pictures: Sequence[TaskPictures]) -> str:
+    """Return the one-file page of an evaluation."""
+    kinds = results.method_kinds
+    methods = list(results.protocols[HEADLINE])
+    views = [lay_out_task(task, results.of_task(task.task)[HEADLINE], kinds) for task in pictures]
     n_kinds = max((sum(s.kind is not None for s in view.steps) for view in views), default=0)
     style = inlined_style(_STYLES, kinds=[kind_of(number) for number in range(n_kinds)])
     theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS)
@@ -112,56 +91,60 @@ def render_evaluation(results: dict[str, Any], pictures: Sequence[TaskPictures])
         environment()
         .get_template("evaluation.html.j2")
         .render(
-            best_null=best_null,
+            about=_descriptions(results),
+            best_null_f1=lambda table: _best_null_f1(table, results),
             breakable=_breakable,
-            cells=_cells(protocols, columns),
-            columns=columns,
+            columns=_columns(results),
             content_policy=content_policy(style, [theme_script, script], img="data:"),
-            groups=groups,
+            groups=group_methods(methods, kinds),
             headline=HEADLINE,
-            heading=_heading(results["dataset"]),
-            is_trained=any(method in LEARNED_METHODS for method in protocols[HEADLINE]),
+            heading=_heading(results.dataset),
+            is_trained=any(kinds.get(method) == "learned" for method in methods),
             json=lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str),
             left_out=_left_out(results),
-            learned=[method for method in protocols[HEADLINE] if method not in NULL_METHODS],
-            methods=in_order(list(protocols[HEADLINE])),
-            methods_at=_methods_at,
-            metrics=[_metric(*one) for one in results.get("task_metrics", {}).items()],
-            n_seeds=len(results["settings"]["seeds"]),
-            notes=folded(results.get("notes", [])),
+            highlighted=[method for method in methods if not results.is_null(method)],
+            methods=in_order(methods, kinds),
+            methods_at=lambda points, protocol: in_order(_methods_at(points, protocol), kinds),
+            metrics=[_metric_table(*metric) for metric in results.task_metrics.items()],
+            n_seeds=len(results.settings.seeds),
+            notes=merge_notes(results.notes),
             reference=REFERENCE,
             results=results,
             script=script,
-            smallest_shown=SMALLEST_SHOWN,
+            spread_text=spread_text,
             style=style,
             theme_script=theme_script,
             units=UNITS,
-            verdict=_verdict(protocols[HEADLINE]),
+            verdict=judge(results),
             views=views,
         )
     )
 
 
-def _protocols_of(results: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    """Return a task's own figures; where it is the only one, they are everybody's."""
-    own: Mapping[str, Any] = results.get("tasks", {}).get(task, results)["protocols"]
-    return own
+def _descriptions(results: Results) -> dict[str, str]:
+    """Say in a few words what every method does; plug-ins are described in the settings."""
+    texts = {m: text for m, text in results.settings.methods.items() if isinstance(text, str)}
+    return texts | {name: method.title for name, method in METHODS.own.items()}
 
 
-def _methods_at(points: Mapping[str, Mapping[str, Any]], protocol: str) -> list[str]:
+def _best_null_f1(methods: MethodTable, results: Results) -> float | None:
+    null = best_null(methods, results.is_null)
+    return None if null is None else f1_mean(methods[null])
+
+
+def _methods_at(points: Mapping[str, Scored], protocol: str) -> list[str]:
     """Return every method that has figures at one of the points of a sweep, or in one task."""
-    there = {m: None for point in points.values() for m in point["protocols"][protocol]}
-    return in_order(list(there))
+    return list(dict.fromkeys(m for point in points.values() for m in point.protocols[protocol]))
 
 
-def _heading(dataset: Mapping[str, Any]) -> str:
-    """Return what the set itself is called; its title says no more than of what kind it is."""
-    tasks = list(dataset["tasks"])
-    return str(tasks[0] if len(tasks) == 1 else dataset.get("root") or dataset["name"])
+def _heading(dataset: DatasetFacts) -> str:
+    """Return the name of the dataset itself; its title is only the kind of dataset."""
+    tasks = list(dataset.tasks)
+    return tasks[0] if len(tasks) == 1 else dataset.root or dataset.name
 
 
 def _breakable(name: str) -> Markup:
-    """Let a long name go on in the next line after an underscore or the like.
+    """Let a long name break after an underscore, a dot or a slash.
 
     >>> _breakable("fit_<the>_rim")
     Markup('fit_<wbr>&lt;the&gt;_<wbr>rim')
@@ -169,85 +152,58 @@ def _breakable(name: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[_./])(?=[^_./])", name))
 
 
-def _left_out(results: Mapping[str, Any]) -> LeftOut:
-    scored = {name for task in results["dataset"]["tasks"].values() for name in task["recordings"]}
-    whose = [(text.partition(": ")[0], text) for text in results.get("left_out", [])]
+def _left_out(results: Results) -> LeftOut:
+    scored = {name for task in results.dataset.tasks.values() for name in task.recordings}
+    named = [(text.partition(": ")[0], text) for text in results.left_out]
     return LeftOut(
-        names=list(dict.fromkeys(name for name, _ in whose if name in scored)),
-        parts=[text for name, text in whose if name in scored],
-        rest=[text for name, text in whose if name not in scored],
+        names=list(dict.fromkeys(name for name, _ in named if name in scored)),
+        parts=[text for name, text in named if name in scored],
+        rest=[text for name, text in named if name not in scored],
     )
 
 
-def _columns(protocols: Mapping[str, Mapping[str, Figures]]) -> list[Column]:
-    """Put protocols for all recordings together first, and strict ones first among their like."""
-    known = [one for name, one in PROTOCOLS.items() if name in protocols]
-    columns = []
-    for one in sorted(known, key=lambda one: (one.each_recording, not one.strict)):
-        methods = protocols[one.name]
-        ceilings = [figures["ceiling"]["mean"] for figures in methods.values() if one.strict]
-        columns.append(
-            Column(
-                protocol=one,
-                ceiling=min(ceilings, default=100.0),
-                null=best_null(methods),
-                best=max((figures["f1"]["mean"] for figures in methods.values()), default=0.0),
+def _columns(results: Results) -> list[Column]:
+    """Put protocols for all recordings together first, and strict ones first in each group."""
+    known = [protocol for name, protocol in PROTOCOLS.items() if name in results.protocols]
+    return [
+        _column(protocol, results)
+        for protocol in sorted(known, key=lambda p: (p.each_recording, not p.strict))
+    ]
+
+
+def _column(protocol: Protocol, results: Results) -> Column:
+    methods = results.protocols[protocol.name]
+    verdict = judge(results, protocol.name)
+    best = max(map(f1_mean, methods.values()), default=0.0)
+    ceilings = [own.ceiling.mean or 0 for own in methods.values() if own.ceiling is not None]
+    return Column(
+        protocol,
+        ceiling=min(ceilings, default=100.0),
+        null=verdict.null,
+        null_f1=_best_null_f1(methods, results),
+        cells={
+            name: Cell(
+                own.f1,
+                own.iou,
+                verdict.leads.get(name),
+                is_best=round(f1_mean(own), 1) == round(best, 1),
             )
-        )
-    return columns
+            for name, own in methods.items()
+        },
+    )
 
 
-def _cells(
-    protocols: Mapping[str, Mapping[str, Figures]], columns: Sequence[Column]
-) -> dict[str, dict[str, Cell]]:
-    def cell(method: str, column: Column) -> Cell:
-        methods = protocols[column.protocol.name]
-        f1 = methods[method]["f1"]
-        return Cell(
-            f1=f1,
-            iou=methods[method]["iou"]["mean"],
-            lead=_lead(methods, method, column.null) if method not in NULL_METHODS else None,
-            is_best=round(f1["mean"], 1) == round(column.best, 1),
-        )
-
-    return {
-        column.protocol.name: {m: cell(m, column) for m in protocols[column.protocol.name]}
-        for column in columns
-    }
-
-
-def _lead(methods: Mapping[str, Figures], method: str | None, null: str | None) -> Lead | None:
-    if method is None or null is None:
-        return None
-    own, other = methods[method]["f1"], methods[null]["f1"]
-    return Lead(own["mean"] - other["mean"], max(own["std"], other["std"]))
-
-
-def _verdict(methods: Mapping[str, Figures]) -> Verdict:
-    others = [method for method in methods if method not in NULL_METHODS]
-    learned = max(others, key=lambda method: float(methods[method]["f1"]["mean"]), default=None)
-    null = best_null(methods)
-    return Verdict(learned, null, _lead(methods, learned, null))
-
-
-def _metric(name: str, content: Mapping[str, Any]) -> Metric:
-    methods: Mapping[str, Figures] = content["methods"]
+def _metric_table(name: str, metric: TaskMetric) -> MetricTable:
+    methods = metric.methods
     columns = list(next(iter(methods.values())))
-    digits = {c: digits_for([own[c]["mean"] for own in methods.values()]) for c in columns}
-    rows = [(m, [_figure(own[c], digits[c]) for c in columns]) for m, own in methods.items()]
-    return Metric(name, content["note"], columns, rows)
+    digits = {c: digits_for([own[c].mean for own in methods.values()]) for c in columns}
+    rows = [
+        (method, [_figure_text(own[column], digits[column]) for column in columns])
+        for method, own in methods.items()
+    ]
+    return MetricTable(name, metric.note, columns, rows)
 
 
-def _figure(figure: Figures, digits: int) -> str:
-    """Write a figure, and its spread unless that would be written 0.
-
-    >>> _figure({"mean": 50.68, "std": 3.7}, 1), _figure({"mean": -0.5, "std": 0.0002}, 3)
-    ('50.7 ±3.7', '−0.500')
-    >>> _figure({"mean": None, "std": None}, 1)
-    '–'
-    """
-    if figure["mean"] is None:
-        return "–"
-    std = f"{figure['std']:.{digits or 1}f}"
-    spread = f" ±{std}" if float(std) else ""
-    return f"{figure['mean']:.{digits}f}{spread}".replace("-", "−")
+def _figure_text(figure: Figure, digits: int = 1) -> str:
+    """Write a figure with its spread, and with a real minus sign."""
+    return figure_text(figure, digits).replace("-", "−")

@@ -1,7 +1,7 @@
-"""What an evaluation looks like: bars of true and found steps, and which step went where.
+"""What the page draws of a task: bars of true and predicted steps, and a confusion per method.
 
 Predictions are shown in terms of true steps: under `strict`, with all recordings clustered together
-and the first seed. Drawing is the page's business.
+and the first seed. `layout` turns this into shapes.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepreel.evaluation.compare import Outcome
+from stepreel.evaluation.build_results import step_name
+from stepreel.evaluation.compare import TaskComparison
 from stepreel.evaluation.metrics.localization import Matching, match
-from stepreel.evaluation.results import name_of_step
 from stepreel.evaluation.truth.annotation import BACKGROUND, NO_STEP
 from stepreel.types import Labels, Seconds
 
 UNMATCHED = -2
 MOST_BARS = 1200  # finer than a screen is wide
-NOT_DRAWN = frozenset({"random", "one-cluster"})  # noise, and nothing
+NOT_DRAWN = frozenset({"random", "one-cluster"})  # they would show noise, or nothing
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Bar:
 
 @dataclass(frozen=True)
 class Barcode:
-    """One recording: the truth, and what every method found, by the method's name."""
+    """One recording: the truth, and the prediction of every method by name."""
 
     recording: str
     seconds: float
     truth: list[Bar]
-    found: dict[str, list[Bar]]
+    predicted: dict[str, list[Bar]]
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """Where the moments of every true step went, in percent of that step.
+    """Which clusters the moments of every true step are in, in percent of that step.
 
     clusters  the columns: the step each cluster is matched with; 0 and -2 as in a `Bar`
     shares    one row per step, in the order of ids
@@ -66,14 +66,14 @@ class TaskPictures:
     confusions: list[Confusion]
 
 
-def task_pictures(outcome: Outcome) -> TaskPictures:
+def task_pictures(comparison: TaskComparison) -> TaskPictures:
     """Gather what a page shows of a task."""
-    prepared, truth = outcome.prepared, outcome.prepared.truth
+    prepared, truth = comparison.prepared, comparison.prepared.truth
     together = np.concatenate(truth)
-    shown = {m: p[0] for m, p in outcome.predictions.items() if m not in NOT_DRAWN}
-    matched = {
+    shown = {m: p[0] for m, p in comparison.predictions.items() if m not in NOT_DRAWN}
+    matchings = {
         method: match(
-            together, np.concatenate(prediction.together), outcome.n_clusters, strict=True
+            together, np.concatenate(prediction.together), comparison.n_clusters, strict=True
         )
         for method, prediction in shown.items()
     }
@@ -82,9 +82,11 @@ def task_pictures(outcome: Outcome) -> TaskPictures:
             recording=name,
             seconds=float(prepared.times[number][-1] - prepared.times[number][0]),
             truth=bars(truth[number], prepared.times[number]),
-            found={
+            predicted={
                 method: bars(
-                    _shown(matched[method].translate(prediction.together[number], strict=True)),
+                    _as_unmatched(
+                        matchings[method].translate(prediction.together[number], strict=True)
+                    ),
                     prepared.times[number],
                 )
                 for method, prediction in shown.items()
@@ -93,16 +95,16 @@ def task_pictures(outcome: Outcome) -> TaskPictures:
         for number, name in enumerate(prepared.names)
     ]
     ids = sorted(int(step) for step in np.unique(together))
-    names = {step: name_of_step(prepared, step) for step in ids}
+    names = {step: step_name(prepared, step) for step in ids}
     confusions = [
-        _confusion(method, together, np.concatenate(shown[method].together), matched[method])
+        _confusion(method, together, np.concatenate(shown[method].together), matchings[method])
         for method in shown
     ]
     return TaskPictures(prepared.task.name, names, barcodes, confusions)
 
 
-def _shown(labels: Labels) -> Labels:
-    """Draw all clusters that no step is matched with alike."""
+def _as_unmatched(labels: Labels) -> Labels:
+    """Give all clusters that are matched with no step the same id."""
     return np.where(labels < 0, UNMATCHED, labels)
 
 
@@ -126,15 +128,15 @@ def bars(labels: Labels, times: Seconds) -> list[Bar]:
     ]
 
 
-def _confusion(method: str, truth: Labels, found: Labels, matching: Matching) -> Confusion:
-    partner = {
+def _confusion(method: str, truth: Labels, predicted: Labels, matching: Matching) -> Confusion:
+    step_of = {
         int(matching.clusters[column]): int(matching.steps[row])
         for row, column in zip(matching.rows, matching.columns, strict=True)
     }
-    partner[NO_STEP] = BACKGROUND
-    clusters = sorted((int(c) for c in np.unique(found)), key=lambda c: (partner.get(c, 10**9), c))
+    step_of[NO_STEP] = BACKGROUND
+    clusters = sorted(map(int, np.unique(predicted)), key=lambda c: (step_of.get(c, 10**9), c))
     shares = [
-        [round(100 * float(np.mean(found[truth == step] == c)), 1) for c in clusters]
+        [round(100 * float(np.mean(predicted[truth == step] == c)), 1) for c in clusters]
         for step in np.unique(truth)
     ]
-    return Confusion(method, [partner.get(c, UNMATCHED) for c in clusters], shares)
+    return Confusion(method, [step_of.get(c, UNMATCHED) for c in clusters], shares)

@@ -1,4 +1,4 @@
-// The page is complete without this; here, what is not wanted just now is put away.
+// The page is complete without this script, which hides what was not chosen.
 
 for (const control of document.querySelectorAll("[data-needs-script]")) control.hidden = false;
 

@@ -13,15 +13,15 @@ from stepreel.evaluation.metrics.localization import (
     StepScores,
     average,
     harmonic_mean,
-    matchings,
-    summarise,
+    match_recordings,
+    score_matching,
 )
 from stepreel.evaluation.metrics.segments import (
     OVERLAPS,
-    add_hits,
+    add_counts,
+    count_segments,
     edit_score,
     frame_accuracy,
-    segment_hits,
 )
 from stepreel.types import Labels
 
@@ -30,13 +30,14 @@ STEP_FIGURES = ("f1", "precision", "recall", "iou")
 
 
 @dataclass(frozen=True)
-class Scores:
+class PredictionScores:
     """In percent: `figures` by the names in FIGURES, and per step by those in STEP_FIGURES.
 
-    ceiling   the most that F1 can be with so many clusters; below 100 only where steps without a
-              partner count
-    per_step  of every true id scored; one without a partner has 0, whether or not the protocol
-              counts it, and where recordings are scored one by one, the mean over those with it
+    ceiling   the highest possible F1 with this many clusters; below 100 only where steps without
+              a cluster count
+    per_step  every true id that is scored. A step without a cluster has 0, whether or not the
+              protocol counts it. Where recordings are scored one by one, it is the mean over
+              those that contain the step.
     """
 
     figures: dict[str, float]
@@ -44,21 +45,21 @@ class Scores:
     ceiling: float
 
 
-def score(
+def score_prediction(
     truth: Sequence[Labels], prediction: Sequence[Labels], n_clusters: int, protocol: Protocol
-) -> Scores:
+) -> PredictionScores:
     """Score the predictions for all recordings of one task.
 
     A recording without any key step has no localization to score where background is never
     matched; its moments and segments count all the same.
     """
-    found = matchings(truth, prediction, n_clusters, protocol)
-    counted = [number for number, one in enumerate(found) if len(one.steps)]
-    if not counted:
-        raise ValueError("the truth holds no key step; nothing can be scored")
-    localized = average([summarise(found[number], protocol) for number in counted], protocol)
-    named = [
-        (found[number] if protocol.each_recording else found[0]).translate(
+    matchings = match_recordings(truth, prediction, n_clusters, protocol)
+    with_steps = [matching for matching in matchings if len(matching.steps)]
+    if not with_steps:
+        raise ValueError("the truth contains no key step; nothing can be scored")
+    localized = average([score_matching(m, protocol) for m in with_steps], protocol)
+    as_steps = [
+        (matchings[number] if protocol.each_recording else matchings[0]).translate(
             labels, strict=protocol.strict
         )
         for number, labels in enumerate(prediction)
@@ -68,43 +69,42 @@ def score(
         "precision": localized.precision,
         "recall": localized.recall,
         "iou": localized.iou,
-        **_of_segments(truth, named, pooled=not protocol.each_recording),
+        **_segment_figures(truth, as_steps, pooled=not protocol.each_recording),
     }
-    return Scores(figures, _per_step(found, protocol), localized.ceiling)
+    return PredictionScores(figures, _per_step(matchings, protocol), localized.ceiling)
 
 
-def _of_segments(
-    truth: Sequence[Labels], named: Sequence[Labels], *, pooled: bool
+def _segment_figures(
+    truth: Sequence[Labels], as_steps: Sequence[Labels], *, pooled: bool
 ) -> dict[str, float]:
-    """Edit is a mean over recordings; MoF and F1@k count over all of them, or are means too."""
-    pairs = list(zip(truth, named, strict=True))
+    """Edit is a mean over recordings; MoF and F1@k are counted over all, or are means too."""
+    pairs = list(zip(truth, as_steps, strict=True))
     figures = {
-        "mof": frame_accuracy(truth, named)
+        "mof": frame_accuracy(truth, as_steps)
         if pooled
         else float(np.mean([frame_accuracy([t], [p]) for t, p in pairs])),
         "edit": float(np.mean([edit_score(t, p) for t, p in pairs])),
     }
-    hits = [segment_hits(t, p) for t, p in pairs]
+    counts = [count_segments(t, p) for t, p in pairs]  # per recording, then per overlap
     for number, overlap in enumerate(OVERLAPS):
-        of_one = [one[number] for one in hits]
+        at_overlap = [recording[number] for recording in counts]
         figures[f"f1_{round(100 * overlap)}"] = (
-            add_hits(of_one).f1 if pooled else float(np.mean([one.f1 for one in of_one]))
+            add_counts(at_overlap).f1 if pooled else float(np.mean([c.f1 for c in at_overlap]))
         )
     return figures
 
 
-def _per_step(found: Sequence[Matching], protocol: Protocol) -> dict[int, dict[str, float]]:
+def _per_step(matchings: Sequence[Matching], protocol: Protocol) -> dict[int, dict[str, float]]:
     gathered: dict[int, list[dict[str, float]]] = {}
-    for one in found:
-        common, steps, clusters = one.pairs
-        own = StepScores.of(common, steps, clusters)
-        place = {int(row): number for number, row in enumerate(one.rows)}
-        for row, step in enumerate(one.steps):
+    for matching in matchings:
+        common, steps, clusters = matching.pairs
+        scores = StepScores.of(common, steps, clusters)
+        pair_of_row = {int(row): number for number, row in enumerate(matching.rows)}
+        for row, step in enumerate(matching.steps):
             figures = dict.fromkeys(STEP_FIGURES, 0.0)
-            if row in place:
-                figures = {
-                    name: 100 * float(getattr(own, name)[place[row]]) for name in STEP_FIGURES
-                }
+            if row in pair_of_row:
+                pair = pair_of_row[row]
+                figures = {name: 100 * float(getattr(scores, name)[pair]) for name in STEP_FIGURES}
             gathered.setdefault(int(step), []).append(figures)
     per_step = {}
     for step, parts in sorted(gathered.items()):

@@ -1,0 +1,63 @@
+"""Methods that train on the recordings, without labels: the paper's, and stepreel's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepreel.config import Settings
+from stepreel.evaluation.methods.base import Method, MethodRun, Prediction
+from stepreel.evaluation.methods.clustered import cluster_tracks
+from stepreel.evaluation.truth.annotation import NO_STEP
+from stepreel.learn.embeddings import learn_embeddings
+from stepreel.steps.grouping import group_moments
+from stepreel.steps.key_steps import find_steps
+from stepreel.types import Clustering, FeatureTrack, Labels, Recording, moment_seconds
+
+
+def embed(recordings: Sequence[Recording], run: MethodRun) -> list[FeatureTrack]:
+    """Learn the embeddings of a method's settings, or read them back from the store."""
+    return learn_embeddings(
+        recordings,
+        run.settings,
+        run.store,
+        device=run.device,
+        progress=run.progress,
+        train_on=run.train_on,
+    ).tracks
+
+
+def _paper(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
+    """Give every moment the cluster of its embedding, as in the paper's tables."""
+    return cluster_tracks(embed(recordings, run), run)
+
+
+def _stepreel(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
+    """Label moments as a storyboard does: pauses, and moments of no shown step, are no step."""
+
+    def label(pairs: list[tuple[Recording, FeatureTrack]]) -> list[Labels]:
+        some, tracks = [recording for recording, _ in pairs], [track for _, track in pairs]
+        grouped = group_moments(tracks, some, run.settings)
+        return [shown_labels(clustering, run.settings) for clustering in grouped.clusterings]
+
+    pairs = list(zip(recordings, embed(recordings, run), strict=True))
+    return Prediction.from_labelling(label, pairs)
+
+
+def shown_labels(clustering: Clustering, settings: Settings) -> Labels:
+    """Return the cluster of the key step each moment is part of, -1 where it is part of none."""
+    steps = find_steps(
+        clustering, settings.key_steps, moment_seconds=moment_seconds(clustering.times)
+    )
+    clusters = np.array([segment.cluster for segment in steps.segments] + [NO_STEP])
+    labels: Labels = clusters[steps.step_of]
+    return labels
+
+
+LEARNED_METHODS = {
+    "paper": Method(_paper, "learned", "embeddings learned as in the paper, then k-means"),
+    "stepreel": Method(
+        _stepreel, "learned", "as storyboards show it: pauses and unclear moments are no step"
+    ),
+}

@@ -1,0 +1,131 @@
+"""Run a method; what it predicted before is read back from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stepreel.config import Settings
+from stepreel.errors import PluginError
+from stepreel.evaluation.methods.base import MethodRun, Prediction, RecordingTimes
+from stepreel.evaluation.methods.catalog import METHODS, plugin_package
+from stepreel.evaluation.truth.annotation import NO_STEP
+from stepreel.learn import METHOD_VERSION
+from stepreel.system.machine import Device, cache_folder
+from stepreel.system.names import safe_name
+from stepreel.system.store import Entry, Store
+from stepreel.types import Progress, Recording, no_progress
+
+EVALUATION_VERSION = 1  # raise it when the same recordings and settings would give other labels
+
+
+@dataclass(frozen=True)
+class MethodRunner:
+    """Runs methods with one store, on one device."""
+
+    store: Store = field(default_factory=lambda: Store(cache_folder()))
+    device: Device = "auto"
+    progress: Progress = no_progress
+
+    def predict_blind(
+        self, method: str, recordings: Sequence[RecordingTimes], settings: Settings
+    ) -> Prediction:
+        """Label recordings of which only the length is known."""
+        prediction = METHODS[method].predict(recordings, self.run_of(settings))
+        return _checked(method, prediction, recordings, settings.key_steps.n_clusters)
+
+    def predict(
+        self,
+        method: str,
+        recordings: Sequence[Recording],
+        settings: Settings,
+        *,
+        train_on: Sequence[int] | None = None,
+    ) -> Prediction:
+        """Label recordings by what their tracks show, or read the labels from the store."""
+        entry = self._entry(method, recordings, settings, train_on)
+        if not entry.exists():
+            prediction = METHODS[method].predict(recordings, self.run_of(settings, train_on))
+            prediction = _checked(method, prediction, recordings, settings.key_steps.n_clusters)
+            _write(entry, prediction)
+        return _read(entry, len(recordings))
+
+    def run_of(self, settings: Settings, train_on: Sequence[int] | None = None) -> MethodRun:
+        """Return what a method with these settings is given."""
+        return MethodRun(
+            settings=settings,
+            n_clusters=settings.key_steps.n_clusters,
+            seed=settings.train.seed,
+            store=self.store,
+            device=self.device,
+            progress=self.progress,
+            train_on=train_on,
+        )
+
+    def _entry(
+        self,
+        method: str,
+        recordings: Sequence[Recording],
+        settings: Settings,
+        train_on: Sequence[int] | None,
+    ) -> Entry:
+        """Name everything a prediction depends on. No label is part of it."""
+        description: dict[str, object] = {
+            "evaluation": EVALUATION_VERSION,
+            "method": METHOD_VERSION,
+            "recordings": [recording.fingerprint for recording in recordings],
+            "tracks": recordings[0].track_settings,
+            "cues": list(recordings[0].tracks),
+            "settings": settings.model_dump(mode="json"),
+            "learn_from": None if train_on is None else list(train_on),
+        }
+        if (package := plugin_package(method)) is not None:
+            description |= {"plugin": package, "name": method}
+        return Entry(self.store.root / "predictions", safe_name(method), description)
+
+
+def _write(entry: Entry, prediction: Prediction) -> None:
+    entry.write(
+        {
+            f"{kind}/{number:05d}": labels
+            for kind in ("together", "alone")
+            for number, labels in enumerate(getattr(prediction, kind))
+        }
+    )
+
+
+def _read(entry: Entry, n_recordings: int) -> Prediction:
+    arrays = entry.read()
+    together, alone = (
+        [arrays[f"{kind}/{number:05d}"] for number in range(n_recordings)]
+        for kind in ("together", "alone")
+    )
+    return Prediction(together, alone)
+
+
+def _checked(
+    method: str, prediction: Prediction, recordings: Sequence[Any], n_clusters: int
+) -> Prediction:
+    """Return a prediction as whole numbers, or raise PluginError if it cannot be scored."""
+    lengths = [len(recording.times) for recording in recordings]
+    checked: dict[str, list[Any]] = {}
+    for kind in ("together", "alone"):
+        arrays = [np.asarray(labels) for labels in getattr(prediction, kind)]
+        if [len(labels) if labels.ndim == 1 else -1 for labels in arrays] != lengths:
+            raise PluginError(
+                f"{method}: predicted labels ({kind}) of shapes {[x.shape for x in arrays]}; "
+                f"expected one label per moment: {lengths}"
+            )
+        for labels in arrays:
+            is_whole = labels.dtype.kind in "iu"
+            if not is_whole or labels.min() < NO_STEP or labels.max() >= n_clusters:
+                found = f", from {labels.min()} to {labels.max()}" if is_whole else ""
+                raise PluginError(
+                    f"{method}: predicted labels ({kind}) of type {labels.dtype}{found}; "
+                    f"expected whole numbers from 0 to {n_clusters - 1}, or {NO_STEP} for no step"
+                )
+        checked[kind] = [labels.astype(np.int64) for labels in arrays]
+    return Prediction(**checked)
