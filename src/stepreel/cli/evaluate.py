@@ -107,7 +107,7 @@ def evaluate(
         from stepreel.evaluation.run import evaluate as evaluate_dataset
 
         overrides = named_overrides(assignments or [])
-        load_settings(overrides=overrides)  # a wrong name is told as it was typed
+        load_settings(overrides=overrides)  # so that a wrong name is reported as it was typed
         with progress_bar(quiet=quiet) as progress:
             results = evaluate_dataset(
                 dataset,

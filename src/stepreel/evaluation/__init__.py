@@ -1,1 +1,13 @@
-"""How good a result is: protocols by name, and the null baselines that belong beside them."""
+"""How good a result is, next to null baselines. Only evaluation ever sees labels.
+
+truth/       what really happened: annotations, label files
+datasets/    labelled recordings, one reader per layout
+metrics/     labels and embeddings → scores; protocols by name
+methods/     recordings → predicted labels; no method sees a label
+prepare, plan, compare, sweeps, task_metrics, extras
+             tasks × methods × seeds → scores
+results      results.json, the published contract; `build_results` gathers it
+report/      results → verdict, text tables, page
+run, score_predictions, write_results
+             the functions `evaluate` and `score`, and the files they write
+"""

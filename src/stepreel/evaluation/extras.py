@@ -1,4 +1,4 @@
-"""What is computed beside the comparison itself, if asked for: sweeps and task metrics."""
+"""What is computed in addition to the comparison, if asked for: sweeps and task metrics."""
 
 from __future__ import annotations
 

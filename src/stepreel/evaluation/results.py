@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stepreel.errors import StepreelError
 from stepreel.evaluation.methods.base import NULL_KINDS, MethodKind
 from stepreel.storyboard.schema import DIALECT
+from stepreel.system.contracts import read_contract
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,22 +249,12 @@ def results_schema() -> dict[str, Any]:
 
 def read_results(path: Path | str) -> Results:
     """Read a results.json of this or an earlier version, or say what is wrong with it."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
-    except UnicodeDecodeError as problem:
-        raise StepreelError(f"{path}: is not UTF-8 text; is this a results.json?") from problem
-    try:
-        return Results.model_validate_json(text)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise StepreelError(
-            f"{path}: not results of version 1 or {VERSION}: {where}: {first['msg']} "
-            "(`stepreel schema results` prints the expected form)"
-        ) from problem
+    return read_contract(
+        Path(path),
+        Results,
+        expected=f"results of version 1 or {VERSION}",
+        schema_command="stepreel schema results",
+    )
 
 
 def _indented(value: object, margin: str) -> str:

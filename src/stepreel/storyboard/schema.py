@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from stepreel.errors import StepreelError
+from stepreel.system.contracts import read_contract
 
 FORMAT_VERSION: Literal[2] = 2
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -166,19 +166,9 @@ def storyboard_schema() -> dict[str, Any]:
 
 def read_storyboard(path: Path | str) -> Storyboard:
     """Read a storyboard.json, or say what is wrong with it."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
-    except UnicodeDecodeError as problem:
-        raise StepreelError(f"{path}: is not UTF-8 text; is this a storyboard.json?") from problem
-    try:
-        return Storyboard.model_validate_json(text)
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise StepreelError(
-            f"{path}: not a storyboard of version {FORMAT_VERSION}: {where}: {first['msg']} "
-            "(`stepreel schema` prints the expected form)"
-        ) from problem
+    return read_contract(
+        Path(path),
+        Storyboard,
+        expected=f"a storyboard of version {FORMAT_VERSION}",
+        schema_command="stepreel schema",
+    )

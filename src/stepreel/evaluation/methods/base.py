@@ -50,7 +50,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class MethodRun:
-    """What a method is given beside the recordings.
+    """What a method is given in addition to the recordings.
 
     settings    resolved settings of the method, for what it takes from stepreel
     n_clusters  K: labels are 0..K-1

@@ -33,7 +33,7 @@ class MethodRunner:
     def predict_blind(
         self, method: str, recordings: Sequence[RecordingTimes], settings: Settings
     ) -> Prediction:
-        """Label recordings of which only the length is known."""
+        """Label recordings by their length only; this is fast, and not stored."""
         prediction = METHODS[method].predict(recordings, self.run_of(settings))
         return _checked(method, prediction, recordings, settings.key_steps.n_clusters)
 

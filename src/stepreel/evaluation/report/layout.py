@@ -82,7 +82,7 @@ class TaskView:
     """Everything the page draws of one task; `figures` are under the headline protocol.
 
     methods          those with bars; `hidden_at_first` are shown when their box is checked
-    compared         those whose steps are shown: all that are no null baselines, the best null
+    compared         those whose steps are shown: all but null baselines, the best null
                      baseline, and an equal split
     ticks            of the scale that all recordings share; empty if each has its own
     """
@@ -167,7 +167,7 @@ def lay_out_task(
 
 
 def _title(step: int, name: str) -> str:
-    """Call a step without a name by its number: a bare one would be confusing beside its letter.
+    """Call a step without a name by its number: a bare number next to its letter would confuse.
 
     >>> _title(8, "8"), _title(8, "pour")
     ('step 8', 'pour')

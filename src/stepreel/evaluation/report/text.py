@@ -32,9 +32,9 @@ SHORT_NAMES = {
 
 
 def protocol_tables(protocols: Protocols) -> str:
-    """Write all figures under each protocol, then F1 and IoU under all, which come last to be seen.
+    """Write all figures under each protocol; last, where it is seen, F1 and IoU under all.
 
-    The whole is no wider than a terminal.
+    Lines fit a terminal of 80 columns.
     """
     lines: list[str] = []
     for name, methods in protocols.items():
