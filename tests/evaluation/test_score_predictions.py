@@ -159,6 +159,13 @@ def test_clusters_may_have_any_numbers(folders):
     assert strict["prediction"].f1.mean == pytest.approx((100 + 0 + 200 / 3) / 3, abs=0.01)
 
 
+def test_predictions_may_have_more_clusters_than_methods_look_for(folders):
+    labels = np.arange(1500)
+    np.savez(folders[0] / "a.npz", times=labels / 10, labels=1 + labels // 500)
+    np.savez(folders[1] / "a.npz", times=labels / 10, cluster=labels)
+    assert scored(folders)[1].n_clusters == 1500
+
+
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [

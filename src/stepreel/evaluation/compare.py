@@ -104,13 +104,13 @@ def _predict_seeds(
     seeds = plan.seeds if method.uses_seed else plan.seeds[:1]
     predictions = []
     for number, seed in enumerate(seeds, start=1):
-        settings = plan.settings_of(name, prepared.cues or None, seed=seed)
         if method.kind == "blind":
             times = [RecordingTimes(times) for times in prepared.times]
-            predictions.append(runner.predict_blind(name, times, settings))
+            predictions.append(runner.predict_blind(name, times, plan.n_clusters, seed))
             continue
         if prepared.recordings is None:
             raise DatasetError(f"needs features: {prepared.blind_because}")
+        settings = plan.settings_of(name, prepared.cues, seed=seed)
         label = f"{name} {number}/{len(plan.seeds)}"
         named = replace(runner, progress=_prefixed(runner.progress, label))
         chosen = _draw(prepared, seed, train_on) if method.kind == "learned" else None

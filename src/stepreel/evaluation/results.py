@@ -222,9 +222,9 @@ class Results(_Contract):
     def _rows(self) -> Iterator[tuple[object, ...]]:
         for task, facts in self.dataset.tasks.items():
             for protocol, methods in self.of_task(task).items():
-                for method, own in methods.items():
+                for method, scores in methods.items():
                     kind = self.method_kinds.get(method, "other")
-                    for name, figure in own.figures().items():
+                    for name, figure in scores.figures().items():
                         for seed, value in zip(self.settings.seeds, figure.seeds, strict=True):
                             yield task, facts.group, protocol, method, kind, name, seed, value
 

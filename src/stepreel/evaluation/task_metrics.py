@@ -240,13 +240,17 @@ def metric_of_task(
     if stored is None:
         values = TASK_METRICS[name](prepared, plan, runner, seed)
         stored = {
-            method: {figure: None if np.isnan(value) else value for figure, value in own.items()}
-            for method, own in values.items()
+            method: {
+                figure: None if np.isnan(value) else value for figure, value in figures.items()
+            }
+            for method, figures in values.items()
         }
         write_facts(entry, stored)
     return {
-        method: {figure: float("nan") if value is None else value for figure, value in own.items()}
-        for method, own in stored.items()
+        method: {
+            figure: float("nan") if value is None else value for figure, value in figures.items()
+        }
+        for method, figures in stored.items()
     }
 
 

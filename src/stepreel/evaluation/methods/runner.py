@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stepreel.config import Settings
+from stepreel.config import Settings, load_settings
 from stepreel.errors import PluginError
 from stepreel.evaluation.methods.base import MethodRun, Prediction, RecordingTimes
 from stepreel.evaluation.methods.catalog import METHODS, plugin_package
@@ -31,11 +31,12 @@ class MethodRunner:
     progress: Progress = no_progress
 
     def predict_blind(
-        self, method: str, recordings: Sequence[RecordingTimes], settings: Settings
+        self, method: str, recordings: Sequence[RecordingTimes], n_clusters: int, seed: int
     ) -> Prediction:
         """Label recordings by their length only; this is fast, and not stored."""
-        prediction = METHODS[method].predict(recordings, self.run_of(settings))
-        return _checked(method, prediction, recordings, settings.key_steps.n_clusters)
+        settings = load_settings("paper")
+        run = MethodRun(settings, n_clusters, seed, self.store, self.device, self.progress)
+        return _checked(method, METHODS[method].predict(recordings, run), recordings, n_clusters)
 
     def predict(
         self,
@@ -122,9 +123,9 @@ def _checked(
         for labels in arrays:
             is_whole = labels.dtype.kind in "iu"
             if not is_whole or labels.min() < NO_STEP or labels.max() >= n_clusters:
-                found = f", from {labels.min()} to {labels.max()}" if is_whole else ""
+                span = f", from {labels.min()} to {labels.max()}" if is_whole else ""
                 raise PluginError(
-                    f"{method}: predicted labels ({kind}) of type {labels.dtype}{found}; "
+                    f"{method}: predicted labels ({kind}) of type {labels.dtype}{span}; "
                     f"expected whole numbers from 0 to {n_clusters - 1}, or {NO_STEP} for no step"
                 )
         checked[kind] = [labels.astype(np.int64) for labels in arrays]

@@ -175,7 +175,9 @@ def _column(protocol: Protocol, results: Results) -> Column:
     methods = results.protocols[protocol.name]
     verdict = judge(results, protocol.name)
     best = max(map(f1_mean, methods.values()), default=0.0)
-    ceilings = [own.ceiling.mean or 0 for own in methods.values() if own.ceiling is not None]
+    ceilings = [
+        figures.ceiling.mean or 0 for figures in methods.values() if figures.ceiling is not None
+    ]
     return Column(
         protocol,
         ceiling=min(ceilings, default=100.0),
@@ -183,12 +185,12 @@ def _column(protocol: Protocol, results: Results) -> Column:
         null_f1=_best_null_f1(methods, results),
         cells={
             name: Cell(
-                own.f1,
-                own.iou,
+                figures.f1,
+                figures.iou,
                 verdict.leads.get(name),
-                is_best=round(f1_mean(own), 1) == round(best, 1),
+                is_best=round(f1_mean(figures), 1) == round(best, 1),
             )
-            for name, own in methods.items()
+            for name, figures in methods.items()
         },
     )
 
@@ -196,10 +198,10 @@ def _column(protocol: Protocol, results: Results) -> Column:
 def _metric_table(name: str, metric: TaskMetric) -> MetricTable:
     methods = metric.methods
     columns = list(next(iter(methods.values())))
-    digits = {c: digits_for([own[c].mean for own in methods.values()]) for c in columns}
+    digits = {c: digits_for([figures[c].mean for figures in methods.values()]) for c in columns}
     rows = [
-        (method, [_figure_text(own[column], digits[column]) for column in columns])
-        for method, own in methods.items()
+        (method, [_figure_text(figures[column], digits[column]) for column in columns])
+        for method, figures in methods.items()
     ]
     return MetricTable(name, metric.note, columns, rows)
 

@@ -39,8 +39,9 @@ def protocol_tables(protocols: Protocols) -> str:
     lines: list[str] = []
     for name, methods in protocols.items():
         lines += [f"{name}, in percent", _row("", [SHORT_NAMES[f] for f in FIGURES], width=6)]
-        for method, own in methods.items():
-            means = [f"{own.figures()[figure].mean:.1f}" for figure in FIGURES]
+        for method, scores in methods.items():
+            figures = scores.figures()
+            means = [f"{figures[name].mean:.1f}" for name in FIGURES]
             lines.append(_row(method, means, width=6))
         lines.append("")
     blocks = [
@@ -85,7 +86,10 @@ def more_tables(results: Results) -> list[str]:
     tables = [*_breakdown("groups", results.groups), *_breakdown("tasks", results.tasks)]
     for what, points in results.sweeps.items():
         tables += _breakdown(what, points)
-    return [*tables, *(_metric_table(name, own) for name, own in results.task_metrics.items())]
+    return [
+        *tables,
+        *(_metric_table(name, metric) for name, metric in results.task_metrics.items()),
+    ]
 
 
 def _breakdown(what: str, points: Mapping[str, Scored]) -> list[str]:
@@ -115,7 +119,7 @@ def _metric_table(name: str, metric: TaskMetric) -> str:
     for columns in _fitting(list(methods), 15, names):
         lines.append(_row("", columns, 15, names))
         for figure in figures:
-            digits = digits_for([own[figure].mean for own in methods.values()])
+            digits = digits_for([row[figure].mean for row in methods.values()])
             row = [figure_text(methods[method][figure], digits) for method in columns]
             lines.append(_row(figure, row, 15, names))
     return "\n".join(lines) + "\n"
@@ -136,7 +140,7 @@ def _ceilings(protocols: Protocols, names: Sequence[str]) -> list[str]:
     """Say how high F1 can be under a strict protocol with fewer clusters than steps."""
     lines = []
     for name in names:
-        ceilings = [own.ceiling for own in protocols[name].values() if own.ceiling]
+        ceilings = [method.ceiling for method in protocols[name].values() if method.ceiling]
         ceiling = ceilings[0].mean if ceilings else None
         if ceiling is not None and ceiling < 100:
             lines.append(f"  ({name} cannot exceed {ceiling:.1f}: more steps than clusters)")
