@@ -44,12 +44,19 @@ class _Contract(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Figure(_Contract):
-    """One figure, over seeds."""
+class MetricFigure(_Contract):
+    """One figure of a task metric, over seeds; null if it does not exist for any task."""
 
-    mean: float | None = Field(description="Mean over seeds; null if the figure does not exist.")
+    mean: float | None = Field(description="Mean over seeds.")
     std: float | None = Field(description="Standard deviation of the population, over seeds.")
     seeds: list[float] = Field(description="The figure of every seed, in the order of the seeds.")
+
+
+class Figure(MetricFigure):
+    """One figure, over seeds."""
+
+    mean: float = Field(description="Mean over seeds.")
+    std: float = Field(description="Standard deviation of the population, over seeds.")
 
 
 class StepFigures(_Contract):
@@ -104,7 +111,7 @@ class TaskMetric(_Contract):
     """A score other than localization."""
 
     note: str = Field(description="How to read it.")
-    methods: dict[str, dict[str, Figure]] = Field(description="By method, then by figure.")
+    methods: dict[str, dict[str, MetricFigure]] = Field(description="By method, then by figure.")
 
 
 class TaskFacts(_Contract):

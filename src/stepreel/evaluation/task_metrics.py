@@ -31,7 +31,7 @@ from stepreel.evaluation.metrics.phases import (
 )
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.results import Figure, TaskMetric
+from stepreel.evaluation.results import MetricFigure, TaskMetric
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
@@ -283,12 +283,12 @@ def compute_task_metric(
     )
 
 
-def _over_seeds(values: Sequence[Sequence[float]], *, add: bool) -> Figure:
+def _over_seeds(values: Sequence[Sequence[float]], *, add: bool) -> MetricFigure:
     """Return the figure of means, or sums, over tasks; empty if no task has a value."""
     means = []
     for tasks in values:
         known = [value for value in tasks if not np.isnan(value)]
         if not known:
-            return Figure(mean=None, std=None, seeds=[])
+            return MetricFigure(mean=None, std=None, seeds=[])
         means.append(float(np.sum(known) if add else np.mean(known)))
-    return figure(means)
+    return MetricFigure.model_validate(figure(means).model_dump())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from stepreel.evaluation.results import Figure
+from stepreel.evaluation.results import MetricFigure
 
 
-def figure_text(figure: Figure | None, digits: int = 1) -> str:
+def figure_text(figure: MetricFigure | None, digits: int = 1) -> str:
     """Write a figure, and its spread over seeds unless that would be written 0.
 
-    >>> figure_text(Figure(mean=50.68, std=3.7, seeds=[]))
+    >>> figure_text(MetricFigure(mean=50.68, std=3.7, seeds=[]))
     '50.7 ±3.7'
-    >>> figure_text(Figure(mean=-0.5, std=0.0002, seeds=[]), 3), figure_text(None)
+    >>> figure_text(MetricFigure(mean=-0.5, std=0.0002, seeds=[]), 3), figure_text(None)
     ('-0.500', '–')
     """
     if figure is None or figure.mean is None:
@@ -22,10 +22,10 @@ def figure_text(figure: Figure | None, digits: int = 1) -> str:
     return f"{figure.mean:.{digits}f}{' ' if spread else ''}{spread}"
 
 
-def spread_text(figure: Figure, digits: int = 1) -> str:
+def spread_text(figure: MetricFigure, digits: int = 1) -> str:
     """Write the spread over seeds; empty if it would be written 0.
 
-    >>> spread_text(Figure(mean=3.0, std=0.5, seeds=[]), 0)
+    >>> spread_text(MetricFigure(mean=3.0, std=0.5, seeds=[]), 0)
     '±0.5'
     """
     std = f"{figure.std or 0:.{digits or 1}f}"

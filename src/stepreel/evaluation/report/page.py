@@ -25,6 +25,7 @@ from stepreel.evaluation.results import (
     DatasetFacts,
     Figure,
     MethodTable,
+    MetricFigure,
     Results,
     Scored,
     TaskMetric,
@@ -175,9 +176,7 @@ def _column(protocol: Protocol, results: Results) -> Column:
     methods = results.protocols[protocol.name]
     verdict = judge(results, protocol.name)
     best = max(map(f1_mean, methods.values()), default=0.0)
-    ceilings = [
-        figures.ceiling.mean or 0 for figures in methods.values() if figures.ceiling is not None
-    ]
+    ceilings = [figures.ceiling.mean for figures in methods.values() if figures.ceiling is not None]
     return Column(
         protocol,
         ceiling=min(ceilings, default=100.0),
@@ -206,6 +205,6 @@ def _metric_table(name: str, metric: TaskMetric) -> MetricTable:
     return MetricTable(name, metric.note, columns, rows)
 
 
-def _figure_text(figure: Figure, digits: int = 1) -> str:
+def _figure_text(figure: MetricFigure, digits: int = 1) -> str:
     """Write a figure with its spread, and with a real minus sign."""
     return figure_text(figure, digits).replace("-", "−")

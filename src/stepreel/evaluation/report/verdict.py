@@ -86,7 +86,7 @@ def judge(results: Results, protocol: str = HEADLINE) -> Verdict:
     leads = {}
     if null is not None:
         for name, figures in others.items():
-            spread = max(figures.f1.std or 0, methods[null].f1.std or 0)
+            spread = max(figures.f1.std, methods[null].f1.std)
             points = f1_mean(figures) - f1_mean(methods[null])
             leads[name] = Lead(points, spread, len(results.settings.seeds))
     return Verdict(protocol, null, leads, _highest(others))
@@ -99,7 +99,7 @@ def best_null(methods: Mapping[str, MethodFigures], is_null: Callable[[str], boo
 
 def f1_mean(figures: MethodFigures) -> float:
     """Return a method's F1, which always exists."""
-    return figures.f1.mean or 0.0
+    return figures.f1.mean
 
 
 def _highest(methods: Mapping[str, MethodFigures]) -> str | None:
