@@ -25,7 +25,7 @@ LAYERS = (
     ("result",),
     ("pipeline",),
     ("evaluation",),
-    ("api",),
+    ("api", "plugins"),
     ("cli",),
 )
 EVALUATION_LAYERS = (
@@ -33,9 +33,14 @@ EVALUATION_LAYERS = (
     ("datasets",),
     ("metrics",),
     ("methods",),
-    ("plan", "prepare", "compare", "sweeps", "task_metrics", "predictions", "results"),
+    ("results",),
+    ("plan", "prepare", "predictions"),
+    ("compare",),
     ("build_results",),
+    ("sweeps", "task_metrics"),
+    ("extras",),
     ("report",),
+    ("write_results",),
     ("run", "score_predictions"),
 )
 # Not stages: the published names, the command's entry, and deprecated paths.
