@@ -1,139 +1,292 @@
-"""The public Python interface, as a cookbook."""
+"""The public Python interface, as a cookbook: everything here is imported from `stepreel` alone."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from videos import busy_task, steady, write_video
 
 import stepreel
-from stepreel import RecordingError, find_key_steps
+from stepreel import find_key_steps
 
 FAST = {"train__epochs": 20, "train__n_chunks": 32}
+BRIEF = {"train.epochs": 5, "extract.cues": "motion"}
 
 
 @pytest.fixture(scope="module")
-def video(tmp_path_factory):
+def videos(tmp_path_factory):
     folder = tmp_path_factory.mktemp("videos")
-    return write_video(folder / "shelf.mp4", steady(270), busy_task())
+    return [
+        write_video(folder / "shelf.mp4", steady(270), busy_task()),
+        write_video(folder / "again.mp4", steady(250), busy_task(1)),
+    ]
 
 
-def test_one_call_from_a_file_to_its_key_steps(video):
-    board = find_key_steps(video, clusters=3, **FAST)
-    assert board.steps[0].time >= 0
-    assert [step.index for step in board.steps] == list(range(1, len(board.steps) + 1))
-    assert all(step.start <= step.time <= step.end for step in board.steps)
-    assert 2 <= len(board.steps) <= 5
+@pytest.fixture(scope="module")
+def shelf(videos):
+    return videos[0]
 
 
-def test_with_an_output_folder_the_storyboard_is_written_too(video, tmp_path):
-    board = find_key_steps(video, tmp_path / "out", clusters=3, **FAST)
-    folder = tmp_path / "out" / "shelf"
-    assert stepreel.read_storyboard(folder / "storyboard.json") == board.storyboard
-    assert (folder / board.steps[0].picture).read_bytes()[:2] == b"\xff\xd8"
-    for name in ["storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"]:
-        assert (folder / name).stat().st_size > 50
+def hands(seed=0):
+    """Make four steps of fifteen moments, four moments a second, as features in memory."""
+    rng = np.random.default_rng(seed)
+    features = np.repeat(np.eye(4), 15, axis=0) + 0.05 * rng.normal(size=(60, 4))
+    return {"hands": (np.arange(60) / 4, features)}
 
 
-def test_the_timeline_covers_the_recording_without_gap_or_overlap(video):
-    board = find_key_steps(video, clusters=3, **FAST).storyboard
+# Finding key steps
+
+
+def test_one_call_from_a_video_to_its_key_steps(shelf):
+    result = find_key_steps(shelf, clusters=3, **FAST)
+    assert result.steps[0].time >= 0
+    assert [step.index for step in result.steps] == list(range(1, len(result.steps) + 1))
+    assert all(step.start <= step.time <= step.end for step in result.steps)
+    assert 2 <= len(result.steps) <= 5
+    assert repr(result) == f"Result('shelf.mp4', {len(result.steps)} steps, 9.0 s)"
+
+
+def test_several_recordings_of_a_task_are_learned_together(videos):
+    results = find_key_steps(videos, clusters=3, **FAST)
+    assert [result.recording.name for result in results] == ["shelf.mp4", "again.mp4"]
+    kinds = {step.cluster for result in results for step in result.steps}
+    assert kinds <= {0, 1, 2}  # the same number is the same kind of step in each of them
+
+
+def test_features_of_your_own_are_a_file(tmp_path):
+    times, features = hands()["hands"]
+    np.savez(tmp_path / "take.npz", times=times, hands=features, gaze=features[:, :2])
+    result = find_key_steps(tmp_path / "take.npz", cues=["hands"], clusters=4, **FAST)
+    assert len(result.steps) == 4
+    np.save(tmp_path / "bare.npy", features)
+    result = find_key_steps(tmp_path / "bare.npy", fps=4, clusters=4, **FAST)
+    assert result.storyboard.recording.duration_seconds == 15.0
+
+
+def test_or_arrays_in_memory():
+    result = find_key_steps(hands(), clusters=4, **FAST)
+    assert [round(step.start) for step in result.steps] == [0, 4, 8, 11]
+    several = find_key_steps([hands(0), hands(1)], clusters=4, **FAST)
+    assert [s.cluster for s in several[0].steps] == [s.cluster for s in several[1].steps]
+
+
+def test_what_a_result_contains():
+    result = find_key_steps(hands(), clusters=4, **FAST)
+    assert result.times.shape == (60,)
+    assert result.embedding.shape == (60, 128)
+    assert result.clustering.labels.shape == (60,)
+    assert result.storyboard.steps == result.steps
+    assert result.storyboard.recording.kind == "features"
+    assert "Step 1" in result._repr_html_()  # what a notebook shows
+
+
+def test_the_timeline_covers_the_recording_without_gap_or_overlap(shelf):
+    board = find_key_steps(shelf, clusters=3, **FAST).storyboard
     assert board.timeline[0].start == 0
     assert board.timeline[-1].end == board.recording.duration_seconds
     for earlier, later in zip(board.timeline, board.timeline[1:], strict=False):
         assert earlier.end == later.start
 
 
-def test_the_long_form_shows_every_room(video, tmp_path):
-    from stepreel.config import load_settings
-    from stepreel.cues import make_cues
-    from stepreel.features.extraction import extract_tracks
-    from stepreel.learn.embeddings import learn_embeddings
-    from stepreel.steps.clustering import cluster_recordings
-    from stepreel.steps.key_steps import find_steps
-    from stepreel.system.store import Store
-    from stepreel.video.decode import probe
-
-    settings = load_settings("quick", {"train.epochs": 5, "key_steps.n_clusters": 3})
-    store = Store(tmp_path)
-    extraction = extract_tracks(probe(video), make_cues(["motion"]), store, rate=4)
-    (embedding,) = learn_embeddings([extraction], settings, store).tracks
-    (clustering,) = cluster_recordings([embedding], 3, seed=0)
-    found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
-    assert len(found.segments) >= 1
+# Settings
 
 
-def test_what_was_learned_finds_the_same_steps_in_a_later_take(video, tmp_path):
-    board = find_key_steps(video, tmp_path / "out", clusters=3, **FAST)
-    later = find_key_steps(video, model=tmp_path / "out")
-    assert [(s.start, s.cluster) for s in later.steps] == [
-        (s.start, s.cluster) for s in board.steps
-    ]
-    with pytest.raises(ValueError, match="knows 3 kinds of steps, not 4"):
-        find_key_steps(video, model=tmp_path / "out", clusters=4)
-    with pytest.raises(stepreel.ModelError, match="no model here"):
-        find_key_steps(video, model=tmp_path / "nowhere")
+def test_settings_can_be_changed_by_name(shelf):
+    result = find_key_steps(shelf, clusters=2, top=1, seed=3, **FAST)
+    assert len(result.steps) == 1
+    assert result.storyboard.seed == 3
+    assert result.settings.train.epochs == 20
 
 
-def test_features_of_your_own_become_embeddings_and_clusters(tmp_path):
-    import numpy as np
+def test_a_preset_can_be_looked_at():
+    settings = stepreel.load_settings("meccano", {"train.epochs": 5})
+    assert isinstance(settings, stepreel.Settings)
+    assert (settings.train.epochs, settings.train.n_chunks) == (5, 1024)
 
-    gaze = np.repeat(np.eye(4), 15, axis=0)  # four steps of fifteen moments
-    result = find_key_steps(
-        {"gaze": (np.arange(60) / 4, gaze)}, clusters=4, train__epochs=20, train__n_chunks=32
+
+def test_progress_is_reported_to_a_function():
+    calls = []
+    find_key_steps(
+        hands(7), clusters=2, progress=lambda what, done, total: calls.append(what), **FAST
     )
-    assert result.embedding.shape == (60, 128)
-    assert len(set(result.clustering.labels)) == 4
+    assert "learning" in calls
 
 
-def test_labels_of_your_own_are_scored_under_a_named_protocol():
-    import numpy as np
-
-    from stepreel.evaluation.methods.baselines import equal_split
-    from stepreel.evaluation.metrics.localization import score_localization
-
-    truth = np.repeat([0, 4, 0, 9], [10, 30, 10, 50])  # 0 = background, other ids = steps
-    found = np.repeat([-1, 1, 0], [10, 35, 55])  # clusters; -1 = no step here
-    score = score_localization([truth], [found], n_clusters=2, protocol="strict")
-    null = score_localization([truth], [equal_split(100, 2)], n_clusters=2, protocol="strict")
-    assert round(score.f1) == 94
-    assert score.f1 > null.f1
+# Writing and reading
 
 
-def test_methods_are_compared_on_labelled_recordings(tmp_path):
-    import numpy as np
+def test_a_result_is_written_where_you_want_it(shelf, tmp_path):
+    result = find_key_steps(shelf, clusters=3, **FAST)
+    board = result.write(tmp_path / "shelf")
+    assert stepreel.read_storyboard(tmp_path / "shelf" / "storyboard.json") == board
+    assert (tmp_path / "shelf" / board.steps[0].picture).read_bytes()[:2] == b"\xff\xd8"
+    assert result.storyboard == board  # from now on it names its pictures
 
-    from stepreel.evaluation.run import evaluate
 
-    labels = np.repeat([0, 1, 2, 1], 12)
-    np.savez(tmp_path / "take.npz", times=np.arange(48) / 4, gaze=np.eye(3)[labels], labels=labels)
-    results = evaluate("npz", tmp_path, clusters=3, seeds=1, train__epochs=5, train__n_chunks=16)
+def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
+    find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
+    folder = tmp_path / "out" / "shelf"
+    for name in ["storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"]:
+        assert (folder / name).stat().st_size > 50
+    assert (tmp_path / "out" / "model" / "model.json").exists()
+
+
+def test_features_give_a_storyboard_without_pictures(tmp_path):
+    board = find_key_steps(hands(), clusters=4, **FAST).write(tmp_path)
+    assert {step.picture for step in board.steps} == {None}
+    assert (tmp_path / "storyboard.html").stat().st_size > 10_000
+
+
+# Models
+
+
+def test_what_was_learned_finds_the_same_steps_in_a_later_take(shelf, tmp_path):
+    result = find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
+    model = stepreel.load_model(tmp_path / "out")
+    assert (list(model.cues), model.n_clusters) == (["appearance", "motion"], 3)
+    later = model.find_key_steps(shelf)
+    assert [(s.start, s.cluster) for s in later.steps] == [
+        (s.start, s.cluster) for s in result.steps
+    ]
+    track = model.embed(shelf)
+    np.testing.assert_allclose(track.features, result.embedding, atol=1e-5)
+
+
+def test_a_model_of_features_refuses_videos_and_the_other_way_round(shelf, tmp_path):
+    find_key_steps(hands(), tmp_path / "hands", clusters=4, **FAST)
+    model = stepreel.load_model(tmp_path / "hands")
+    with pytest.raises(ValueError, match="trained on feature files with the cues hands, not on"):
+        model.find_key_steps(shelf)
+    with pytest.raises(ValueError, match="knows 4 kinds of steps, not 5"):
+        model.find_key_steps(hands(), clusters=5)
+    assert len(model.find_key_steps(hands(3)).steps) == 4
+    with pytest.raises(stepreel.ModelError, match="no model here"):
+        stepreel.load_model(tmp_path / "nowhere")
+
+
+# Measuring
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """Write two takes with true labels, and predictions for them."""
+    folder = tmp_path_factory.mktemp("labelled")
+    (folder / "takes").mkdir()
+    (folder / "found").mkdir()
+    for number in range(2):
+        labels = np.repeat([0, 1, 2, 1], 12)
+        arrays = {"times": np.arange(48) / 4, "labels": labels}
+        np.savez(folder / "takes" / f"take{number}.npz", gaze=np.eye(3)[labels], **arrays)
+        np.savez(
+            folder / "found" / f"take{number}.npz",
+            times=arrays["times"],
+            cluster=np.repeat([-1, 0, 1, 0], [14, 10, 12, 12]),
+        )
+    return folder
+
+
+def test_methods_are_compared_on_labelled_recordings(labelled, tmp_path):
+    results = stepreel.evaluate(
+        "npz",
+        labelled / "takes",
+        clusters=3,
+        seeds=1,
+        output=tmp_path / "results",
+        train__epochs=5,
+        train__n_chunks=16,
+    )
     strict = results.protocols["strict"]
     assert strict["raw-kmeans"].f1.mean == 100
     assert strict["equal-split"].f1.mean < 100
+    assert (tmp_path / "results" / "report.html").exists()
 
 
-def test_settings_can_be_changed_by_name(video):
-    board = find_key_steps(video, clusters=2, top=1, seed=3, **FAST)
-    assert len(board.steps) == 1
-    assert board.storyboard.seed == 3
-    assert board.storyboard.settings["train"]["epochs"] == 20
+def test_predictions_of_your_own_are_scored_beside_null_baselines(labelled):
+    results = stepreel.score(labelled / "takes", labelled / "found", clusters=2)
+    strict = results.protocols["strict"]
+    assert 90 < strict["prediction"].f1.mean < 100
+    assert strict["prediction"].f1.mean > strict["equal-split"].f1.mean
 
 
-def test_a_wrong_setting_is_a_value_error_that_lists_the_known_ones(video):
+# The long form: what `stepreel run` does
+
+
+def test_the_long_form_shows_every_stage(videos, tmp_path):
+    from stepreel import pipeline
+
+    store = pipeline.Store(tmp_path / "cache")
+    task = pipeline.open_task(
+        videos, store, overrides={"train.epochs": 5, "extract.cues": "motion"}
+    )
+    result = pipeline.run_task(task, store)
+    written = pipeline.write_task(result, tmp_path / "out", names=[path.name for path in videos])
+    assert written.index == tmp_path / "out" / "index.html"
+    assert len(written.boards) == 2
+
+
+# When something is wrong
+
+
+def test_a_wrong_setting_is_a_value_error_that_lists_the_known_ones(shelf):
     with pytest.raises(ValueError, match=r"known here: .*epochs"):
-        find_key_steps(video, train__epoch=3)
+        find_key_steps(shelf, train__epoch=3)
+    with pytest.raises(stepreel.SettingsError, match="unknown preset 'ikae'"):
+        find_key_steps(shelf, preset="ikae")
+
+
+def test_a_source_of_another_kind_is_a_type_error():
+    with pytest.raises(TypeError, match="a source is a path or a dict of arrays, not int"):
+        find_key_steps([3])
+    with pytest.raises(ValueError, match="no source given"):
+        find_key_steps([])
+
+
+def test_videos_and_features_do_not_mix(shelf):
+    with pytest.raises(ValueError, match="from videos or from features, not from both"):
+        find_key_steps([shelf, hands()])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({}, "no arrays"),
+        ({"hands": np.eye(4)}, r"hands: expected a pair \(times, features\)"),
+        ({"a": ([0, 1], np.eye(2)), "b": ([0, 2], np.eye(2))}, "b: its times differ from those of"),
+        ({"hands": ([0, 0], np.eye(2))}, "times must be finite seconds that increase"),
+        ({"hands": ([0, 1], np.ones(2))}, "no two-dimensional array"),
+        ({"hands": ([0, 1, 2], np.eye(2))}, "hands has 2 rows, but there are 3 times"),
+        ({"all": ([0, 1], np.eye(2))}, "a cue cannot be called 'all'"),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_explained(source, message):
+    with pytest.raises(stepreel.RecordingError, match=message):
+        find_key_steps(source)
 
 
 def test_an_unreadable_recording_is_a_recording_error(tmp_path):
-    with pytest.raises(RecordingError, match=r"nowhere.mp4: does not exist"):
+    with pytest.raises(stepreel.RecordingError, match=r"nowhere.mp4: does not exist"):
         find_key_steps(tmp_path / "nowhere.mp4")
 
 
-def test_the_exported_names_exist():
+def test_of_several_recordings_the_unreadable_can_be_skipped(shelf, tmp_path, caplog):
+    sources = [tmp_path / "nowhere.mp4", shelf]
+    with pytest.raises(stepreel.RecordingError, match=r"nowhere.mp4: does not exist"):
+        find_key_steps(sources, clusters=3, **FAST)
+    (result,) = find_key_steps(sources, clusters=3, on_error="skip", **FAST)
+    assert result.recording.name == "shelf.mp4"
+    assert "left out: nowhere.mp4: does not exist" in caplog.text
+
+
+# The package itself
+
+
+def test_the_exported_names_exist_and_are_documented():
     for name in stepreel.__all__:
         assert getattr(stepreel, name) is not None
+        assert name.startswith("__") or getattr(stepreel, name).__doc__
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -141,3 +294,28 @@ def test_importing_the_package_loads_nothing_heavy():
     code = f"import sys, stepreel; print([m for m in '{heavy}'.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+SCRIPT = """
+import numpy as np
+from stepreel import Result, Results, Storyboard, evaluate, find_key_steps, load_model, score
+
+one: Result = find_key_steps("shelf.mp4", clusters=9, train__epochs=20)
+several: list[Result] = find_key_steps(["a.mp4", "b.mp4"])
+arrays: Result = find_key_steps({"hands": (np.arange(10) / 4, np.zeros((10, 3)))})
+moment: float = one.steps[0].time
+board: Storyboard = one.write("out/shelf")
+again: Result = load_model("out").find_key_steps("later.mp4")
+results: Results = evaluate("npz", "takes/", clusters=7)
+f1: float = results.protocols["strict"]["paper"].f1.mean
+scored: Results = score("labels/", "out/")
+"""
+
+
+def test_a_user_s_script_is_checked_strictly_against_our_types(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
+    done = subprocess.run(
+        [*command, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout

@@ -13,6 +13,7 @@
     load_model         a trained model, to find the same steps in later recordings
     evaluate, score    methods, or predictions of your own, against true steps
     read_storyboard    a storyboard.json → Storyboard
+    read_results       a results.json → Results
     load_settings      a preset with overrides on top → Settings
     Result, Storyboard, Model, Settings, Results      what these return
 
@@ -39,6 +40,9 @@ from stepreel.version import __version__
 if TYPE_CHECKING:
     from stepreel.api import Model, find_key_steps, load_model
     from stepreel.config import Settings, load_settings
+    from stepreel.evaluation.results import Results, read_results
+    from stepreel.evaluation.run import evaluate
+    from stepreel.evaluation.score_predictions import score
     from stepreel.result import Result
     from stepreel.storyboard.schema import Storyboard, read_storyboard
 
@@ -50,35 +54,45 @@ __all__ = [
     "PluginError",
     "RecordingError",
     "Result",
+    "Results",
     "Settings",
     "SettingsError",
     "StepreelError",
     "StoreError",
     "Storyboard",
     "__version__",
+    "evaluate",
     "find_key_steps",
     "load_model",
     "load_settings",
+    "read_results",
     "read_storyboard",
+    "score",
 ]
 
 _HOME = {
     "Model": "stepreel.api",
     "Result": "stepreel.result",
+    "Results": "stepreel.evaluation.results",
     "Settings": "stepreel.config",
     "Storyboard": "stepreel.storyboard.schema",
+    "evaluate": "stepreel.evaluation.run",
     "find_key_steps": "stepreel.api",
     "load_model": "stepreel.api",
     "load_settings": "stepreel.config",
+    "read_results": "stepreel.evaluation.results",
     "read_storyboard": "stepreel.storyboard.schema",
+    "score": "stepreel.evaluation.score_predictions",
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name's module when somebody asks for it."""
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'stepreel' has no attribute {name!r}")
+if not TYPE_CHECKING:  # so that a type checker reports names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """Import a public name's module when it is first used."""
+        if name in _HOME:
+            return getattr(import_module(_HOME[name]), name)
+        raise AttributeError(f"module 'stepreel' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
