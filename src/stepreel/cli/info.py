@@ -1,12 +1,18 @@
-"""`stepreel info`: what is installed, what this machine offers, where caches live."""
+"""`stepreel info`: what is installed, what this machine offers, where caches are kept."""
 
 from __future__ import annotations
 
 import platform
+import textwrap
+from collections.abc import Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from stepreel.cli.options import Cache
 from stepreel.cli.terminal import clear_errors, say
+
+if TYPE_CHECKING:
+    from stepreel.system.registry import Registry
 
 PACKAGES = ("av", "numpy", "onnxruntime", "opencv-python-headless", "scikit-learn", "torch")
 DECODERS = (
@@ -21,23 +27,28 @@ DECODERS = (
     "mjpeg",
     "prores",
 )
+WIDTH = 100
 
 
 def info(cache: Cache = None) -> None:
-    """Show versions, cues, backbones, decoders, device, cores and where caches live."""
+    """Show versions, plug-ins, decoders, device, cores and where caches are kept.
+
+    Cues, datasets, methods and exports from other packages are listed with
+    the package they come from; one that cannot be used, with its reason.
+    """
     with clear_errors():
         from stepreel.config import known_presets
-        from stepreel.cues import CUES
         from stepreel.cues.appearance import WEIGHTS
         from stepreel.system.machine import cache_folder, pick_device, usable_cores
         from stepreel.system.store import Store
         from stepreel.version import __version__
 
         folder = cache if cache is not None else cache_folder()
+        registries = _registries()
         rows = {
             "stepreel": f"{__version__}, Python {platform.python_version()}, {platform.system()}",
             "packages": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
-            "cues": ", ".join(CUES),
+            **{kind: _names(registry) for kind, registry in registries.items()},
             "backbones": f"{WEIGHTS} (embedded), DIS optical flow (no weights)",
             "decoders": ", ".join(_decoders()),
             "presets": ", ".join(known_presets()),
@@ -46,7 +57,50 @@ def info(cache: Cache = None) -> None:
             "cache": f"{folder} ({Store(folder).size_bytes() / 1e6:.0f} MB; safe to delete)",
         }
         for name, value in rows.items():
-            say(f"{name:<10} {value}")
+            say(_row(name, value))
+        for problem in _problems(registries):
+            say(_row("unusable", problem))
+
+
+def _row(name: str, value: str) -> str:
+    indent = " " * 11
+    return textwrap.fill(
+        value,
+        WIDTH,
+        initial_indent=f"{name:<10} ",
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _registries() -> Mapping[str, Registry[Any]]:
+    from stepreel.cues import CUES
+    from stepreel.evaluation.datasets.catalog import DATASETS
+    from stepreel.evaluation.methods.catalog import METHODS
+    from stepreel.report.exports import EXPORTS
+
+    return {"cues": CUES, "datasets": DATASETS, "methods": METHODS, "exports": EXPORTS}
+
+
+def _names(registry: Registry[Any]) -> str:
+    from stepreel.system.registry import OWN
+
+    return ", ".join(
+        origin.name if origin.package == OWN else f"{origin.name} ({origin.package})"
+        for origin in registry.origins()
+        if not origin.problem
+    )
+
+
+def _problems(registries: Mapping[str, Registry[Any]]) -> list[str]:
+    """Name every extension that cannot be used, with its package and the reason."""
+    return [
+        f"{origin.name}{f' ({origin.package})' if origin.package else ''}: {origin.problem}"
+        for registry in registries.values()
+        for origin in registry.origins()
+        if origin.problem
+    ]
 
 
 def _decoders() -> list[str]:

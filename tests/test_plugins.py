@@ -1,0 +1,166 @@
+"""The plug-ins of docs/extend.md, installed as a real little package and used from the commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from videos import busy_task, steady, write_video
+
+DOCS = Path(__file__).parents[1] / "docs" / "extend.md"
+BRIEF = ["--set", "train.epochs=3", "--set", "train.n_chunks=16"]
+PROJECT = """\
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "my-package"
+version = "0.1.0"
+"""
+# Beside the examples: one that cannot be imported, one for a later version, two odd exports.
+ODD_CODE = """\
+from stepreel.plugins import Export, Method
+
+LATER = Method(lambda recordings, run: None, kind="other", title="Later", api_version=99)
+BINARY = Export("steps.bin", lambda board: bytes(len(board.steps)), api_version=1)
+FAILING = Export("failing.txt", lambda board: board.nothing_like_this, api_version=1)
+"""
+ODD_POINTS = {
+    "stepreel.cues": 'broken = "my_package.missing:Cue"',
+    "stepreel.methods": 'later = "my_package.odd:LATER"',
+    "stepreel.exports": 'binary = "my_package.odd:BINARY"\nfailing = "my_package.odd:FAILING"',
+}
+
+
+def examples():
+    """Return the files that docs/extend.md shows, and its entry points by group."""
+    text = DOCS.read_text(encoding="utf-8")
+    files = re.findall(r"`my_package/(\w+\.py)`.*?```python\n(.*?)```", text, re.DOTALL)
+    points = re.findall(r'```toml\n\[project\.entry-points\."(.*?)"\]\n(.*?)```', text, re.DOTALL)
+    return dict(files), dict(points)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Install the package into a folder of its own, as pip does, without any download."""
+    folder, source = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("source")
+    files, points = examples()
+    package = source / "my_package"
+    package.mkdir()
+    for name, code in {"__init__.py": "", "odd.py": ODD_CODE, **files}.items():
+        (package / name).write_text(code)
+    tables = [
+        f'[project.entry-points."{group}"]\n{lines}{ODD_POINTS.get(group, "")}\n'
+        for group, lines in points.items()
+    ]
+    (source / "pyproject.toml").write_text("\n".join([PROJECT, *tables]))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    options = ["--no-build-isolation", "--no-index", "--target", str(folder), str(source)]
+    subprocess.run([*command, *options], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def stepreel(site, shared_network_cache):
+    def run(*arguments):
+        path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+        return subprocess.run(
+            [sys.executable, "-m", "stepreel", *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def kitchen(tmp_path):
+    """Write what the example dataset reads: features, and lines of start, end, step."""
+    folder = tmp_path / "kitchen"
+    folder.mkdir()
+    for number in range(2):
+        rng = np.random.default_rng(number)
+        hands = np.repeat([[0.0, 1.0], [1.0, 0.0]], 20, axis=0) + 0.1 * rng.normal(size=(40, 2))
+        np.savez(folder / f"take{number}.npz", times=np.arange(40) / 4, hands=hands)
+        (folder / f"take{number}.csv").write_text("0,5,1\n5,10,2\n")
+    return folder
+
+
+def test_the_docs_have_an_example_of_every_kind_and_each_is_short():
+    files, points = examples()
+    assert sorted(points) == [
+        "stepreel.cues",
+        "stepreel.datasets",
+        "stepreel.exports",
+        "stepreel.methods",
+    ]
+    for name, code in files.items():
+        assert len([line for line in code.splitlines() if line.strip()]) <= 25, name
+
+
+def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepreel):
+    done = stepreel("info")
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    for name in ("colour", "kitchen", "mixture", "audacity", "binary"):
+        assert f"{name} (my-package 0.1.0)" in text
+    assert "broken (my-package 0.1.0): ModuleNotFoundError" in text
+    assert "later (my-package 0.1.0): it has version 99; this stepreel expects" in text
+
+
+def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
+    video = write_video(tmp_path / "take.mp4", steady(90), busy_task())
+    options = ["-k", 2, "--set", "extract.cues=colour,motion", *BRIEF]
+    done = stepreel("run", video, "-o", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out" / "take"
+    steps = json.loads((folder / "storyboard.json").read_text())["steps"]
+    lines = (folder / "labels-audacity.txt").read_text().splitlines()
+    assert [line.split("\t")[2] for line in lines] == [step["title"] for step in steps]
+    assert (folder / "steps.bin").read_bytes() == bytes(len(steps))
+    assert not (folder / "failing.txt").exists()
+    assert "failing" in done.stderr  # named, and nothing else disturbed
+    assert (folder / "storyboard.html").exists()
+    model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
+    assert list(model["cues"]) == ["colour", "motion"]
+
+
+def test_a_broken_cue_is_refused_by_name_and_reason(stepreel, tmp_path):
+    video = write_video(tmp_path / "take.mp4", steady(30), busy_task())
+    done = stepreel("run", video, "-o", tmp_path / "out", "--set", "extract.cues=broken")
+    assert done.returncode == 2
+    assert "broken, from the package my-package 0.1.0, cannot be used" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_dataset_and_a_method_of_a_package_serve_evaluate(stepreel, kitchen, tmp_path):
+    options = ["-k", 2, "--seeds", 1, "-o", tmp_path / "out", *BRIEF]
+    done = stepreel("evaluate", "kitchen", kitchen, *options)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    strict = results["protocols"]["strict"]
+    assert strict["equal-split"]["f1"]["mean"] == 100
+    assert strict["mixture"]["f1"]["mean"] > 95
+    assert results["method_kinds"]["mixture"] == "other"
+    assert "version 99" in results["skipped"]["later"]
+    assert "later" in done.stdout
+
+
+def test_a_method_can_be_asked_for_by_name(stepreel, kitchen, tmp_path):
+    options = ["-k", 2, "--seeds", 1, "-o", tmp_path / "out", "--methods", "random,mixture"]
+    done = stepreel("evaluate", "kitchen", kitchen, *options)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert list(results["protocols"]["strict"]) == ["random", "mixture"]
+    done = stepreel("evaluate", "kitchen", kitchen, "--methods", "mixtrue")
+    assert done.returncode == 2
+    assert "mixture" in done.stderr  # among the known ones
