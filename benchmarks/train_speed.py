@@ -47,7 +47,7 @@ class Task:
     picks: list[Tensor]
 
 
-def make_task(settings: Settings, *, hold_distances: bool) -> Task:
+def make_task(settings: Settings, *, precompute_distances: bool) -> Task:
     """Make recordings of twelve noisy steps."""
     rng = np.random.default_rng(0)
     times = np.arange(0, SECONDS, 1 / MOMENTS_PER_SECOND)
@@ -60,7 +60,9 @@ def make_task(settings: Settings, *, hold_distances: bool) -> Task:
             known = np.ones(len(times), bool)
             tracks[cue] = FeatureTrack("r", cue, times, features.astype(np.float32), known)
         task.features.append({c: torch.from_numpy(t.features) for c, t in tracks.items()})
-        task.recordings.append(recording_tensors(tracks, settings, hold_distances=hold_distances))
+        task.recordings.append(
+            recording_tensors(tracks, settings, precompute_distances=precompute_distances)
+        )
         task.picks.append(torch.from_numpy(sample_chunks(len(times), N_CHUNKS, rng)))
     return task
 
@@ -158,7 +160,7 @@ def gemm_peak() -> float:
     return 2 * 2048**3 / min(seconds) / 1e9
 
 
-def needed_gflop(hold_distances: bool, width: int = 128) -> float:
+def needed_gflop(precompute_distances: bool, width: int = 128) -> float:
     """Count the multiplications and additions of one step's matrix products."""
     n = N_CHUNKS * BATCH
     pairs = BATCH * N_CHUNKS**2
@@ -166,7 +168,7 @@ def needed_gflop(hold_distances: bool, width: int = 128) -> float:
     layers = 3 * 2 * n * len(WIDTHS) * (2 * 6 + 2) * width * width  # 2 layers, 1 projector
     attention = (2 + 5) * 2 * pairs * width * len(WIDTHS) * 2  # 2 layers
     contrasts = (3 + 4) * 2 * pairs * width  # own terms need one product backwards, not two
-    raw = 0 if hold_distances else 2 * pairs * sum(WIDTHS.values()) * 0.5625  # by halves
+    raw = 0 if precompute_distances else 2 * pairs * sum(WIDTHS.values()) * 0.5625  # by halves
     return (enter + layers + attention + contrasts + raw) / 1e9
 
 
@@ -189,10 +191,10 @@ def our_step(
     return lambda: pool.fill_gradients(encoder, task.recordings, task.picks, settings)
 
 
-def measure(n_steps: int, *, hold_distances: bool) -> None:
+def measure(n_steps: int, *, precompute_distances: bool) -> None:
     """Take steps in turn and print their time."""
     settings = load_settings("meccano", {"loss.bootstrap_on": "all"})
-    task = make_task(settings, hold_distances=hold_distances)
+    task = make_task(settings, precompute_distances=precompute_distances)
     encoder = build_encoder(WIDTHS, settings)
     plain = nn.ModuleDict({cue: PlainCue(encoder.of(cue), 128) for cue in WIDTHS})
     adams = [torch.optim.Adam(model.parameters(), lr=1e-3) for model in (encoder, plain)]
@@ -217,7 +219,7 @@ def measure(n_steps: int, *, hold_distances: bool) -> None:
             f"  {variant:<17} {np.median(values) * 1e3:6.0f} ms a step, "
             f"{np.median(ratios):.2f} x ours ({ratios.min():.2f} to {ratios.max():.2f})"
         )
-    gflop, peak, typical = needed_gflop(hold_distances), gemm_peak(), float(np.median(ours))
+    gflop, peak, typical = needed_gflop(precompute_distances), gemm_peak(), float(np.median(ours))
     share = gflop / typical / peak
     print(f"  {gflop:.0f} GFLOP a step: {share:.0%} of the GEMM peak of {peak:.0f} GFLOP/s (60 %)")
     steps = 300 * (17 // BATCH)
@@ -238,7 +240,7 @@ def check_losses(losses: dict[str, float]) -> None:
 def print_own_memory() -> None:
     """Take two of our steps and print the peak memory of this process."""
     settings = load_settings("meccano", {"loss.bootstrap_on": "all"})
-    task = make_task(settings, hold_distances=True)
+    task = make_task(settings, precompute_distances=True)
     encoder = build_encoder(WIDTHS, settings)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     adam = torch.optim.Adam(encoder.parameters(), lr=1e-3)
@@ -260,9 +262,12 @@ def main() -> None:
         return
     # First: the peak of a child process starts at the memory of its parent.
     subprocess.run([sys.executable, __file__, "--memory"], check=True)
-    for hold_distances, where in ((True, "kept in memory"), (False, "computed in every step")):
+    for precompute_distances, where in (
+        (True, "kept in memory"),
+        (False, "computed in every step"),
+    ):
         print(f"raw distances {where}:", flush=True)
-        measure(options.steps, hold_distances=hold_distances)
+        measure(options.steps, precompute_distances=precompute_distances)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ class Clustering:
     labels           (T,) cluster of every moment, 0..n_clusters-1
     distances        (T,) to the centre of the own cluster
     other_distances  (T,) to the nearest other centre; infinite if there is only one cluster
-    set_aside        (T,) true where the moment is no part of any step and shaped no cluster:
+    excluded         (T,) true where the moment is no part of any step and shaped no cluster:
                      a pause, or a moment of which no cue knows anything
     """
 
@@ -193,11 +193,11 @@ class Clustering:
     labels: Labels
     distances: Floats
     other_distances: Floats
-    set_aside: Mask
+    excluded: Mask
     n_clusters: int
 
     def __post_init__(self) -> None:
-        per_moment = (self.labels, self.distances, self.other_distances, self.set_aside)
+        per_moment = (self.labels, self.distances, self.other_distances, self.excluded)
         shapes = {self.times.shape, *(values.shape for values in per_moment)}
         if len(shapes) != 1 or self.times.ndim != 1:
             raise ValueError(f"one value per moment is needed everywhere, got shapes {shapes}")

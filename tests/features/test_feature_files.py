@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from stepreel.errors import RecordingError
-from stepreel.features.array_files import holds_features
-from stepreel.features.feature_files import check_alike, read_features
+from stepreel.features.array_files import is_feature_file
+from stepreel.features.feature_files import check_same_cues, read_features
 
 GAZE = np.arange(12, dtype=np.float64).reshape(6, 2)
 HANDS = np.ones((6, 3), np.float32)
@@ -260,9 +260,9 @@ def test_a_file_of_times_must_hold_an_array(tmp_path):
 def test_recordings_of_a_task_need_the_same_cues_and_widths(tmp_path):
     one = read_features(write(tmp_path / "a.npz", {"times": TIMES, "gaze": GAZE}))
     other = read_features(write(tmp_path / "b.npz", {"times": TIMES, "gaze": GAZE[:, :1]}))
-    check_alike(one, one)
+    check_same_cues(one, one)
     with pytest.raises(RecordingError, match=r"b: has the cues gaze \(1\), but a has gaze \(2\)"):
-        check_alike(other, one)
+        check_same_cues(other, one)
 
 
 def test_another_clock_is_another_recording(tmp_path):
@@ -272,8 +272,8 @@ def test_another_clock_is_another_recording(tmp_path):
 
 
 def test_feature_files_are_told_by_their_ending(tmp_path):
-    assert holds_features(tmp_path / "a.NPZ")
-    assert not holds_features(tmp_path / "a.mp4")
+    assert is_feature_file(tmp_path / "a.NPZ")
+    assert not is_feature_file(tmp_path / "a.mp4")
 
 
 def test_a_channel_that_a_recording_lacks_does_not_spoil_the_others(tmp_path):

@@ -10,10 +10,10 @@ import torch
 from stepreel.learn.loss import bmc2_loss, cue_weight_matrix, time_weights
 from stepreel.learn.windows import (
     Pairs,
-    alike_window,
     choose_pairs,
     near_window,
     raw_distances,
+    similar_window,
     standardise_over_channels_,
 )
 
@@ -26,7 +26,7 @@ def plain_window(raw, times, sigma):
     """Return near and alike moments, one pair at a time, from the definition."""
     n_batch, n, width = raw.shape
     near = torch.zeros(n_batch, n, n, dtype=torch.bool)
-    alike = torch.zeros(n_batch, n, n, dtype=torch.bool)
+    similar = torch.zeros(n_batch, n, n, dtype=torch.bool)
     for b in range(n_batch):
         rows = [(r - r.mean()) / r.std() if width > 1 and r.std() >= 1e-6 else r for r in raw[b]]
         for i in range(n):
@@ -37,19 +37,19 @@ def plain_window(raw, times, sigma):
             others = [apart[j] for j in range(n) if near[b, i, j] and j != i]
             threshold = sum(others) / len(others) if others else 0.0
             for j in range(n):
-                alike[b, i, j] = apart[j] <= threshold
-    return near, alike
+                similar[b, i, j] = apart[j] <= threshold
+    return near, similar
 
 
-def plain_sides(near, alike, bootstrap):
+def plain_sides(near, similar, bootstrap):
     """Say of one pair whether it attracts and whether it repels."""
     if bootstrap == "none":
         return near, not near
     if bootstrap == "sampled":
-        return alike, not alike
+        return similar, not similar
     if bootstrap == "negatives":
-        return near, not (near or alike)
-    return near or alike, not (near or alike)
+        return near, not (near or similar)
+    return near or similar, not (near or similar)
 
 
 def plain_loss(projected, times, length, pairs, cue_weights, valid):
@@ -123,11 +123,11 @@ VARIANTS = ["none", "sampled", "negatives", "union"]
 @pytest.mark.parametrize("bootstrap", VARIANTS)
 def test_every_window_variant_equals_the_plain_double_loop(n_cues, bootstrap):
     raw, times, length, _ = example(n_cues, torch.float64, n=5)
-    near, alike = plain_window(torch.cat(raw, dim=-1), times, 9.0)
+    near, similar = plain_window(torch.cat(raw, dim=-1), times, 9.0)
     sides = [
         [
             [plain_sides(bool(n), bool(a), bootstrap) for n, a in zip(*rows, strict=True)]
-            for rows in zip(near[b], alike[b], strict=True)
+            for rows in zip(near[b], similar[b], strict=True)
         ]
         for b in range(len(near))
     ]
@@ -135,8 +135,8 @@ def test_every_window_variant_equals_the_plain_double_loop(n_cues, bootstrap):
 
     standardised = torch.cat(raw, dim=-1)
     standardise_over_channels_(standardised)
-    ours_near = near_window(times, 9.0)
-    pairs = choose_pairs(ours_near, alike_window(distances(standardised), ours_near), bootstrap)
+    our_near = near_window(times, 9.0)
+    pairs = choose_pairs(our_near, similar_window(distances(standardised), our_near), bootstrap)
     assert torch.equal(pairs.attract, expected_pairs.attract)
     assert torch.equal(pairs.repel, expected_pairs.repel)
 
@@ -171,16 +171,16 @@ def test_every_window_variant_equals_the_plain_double_loop(n_cues, bootstrap):
 def test_the_union_contains_both_parts(bootstrap):
     generator = torch.Generator().manual_seed(4)
     near = torch.rand(1, 6, 6, generator=generator) < 0.3
-    alike = torch.rand(1, 6, 6, generator=generator) < 0.3
-    pairs = choose_pairs(near, alike, bootstrap)
+    similar = torch.rand(1, 6, 6, generator=generator) < 0.3
+    pairs = choose_pairs(near, similar, bootstrap)
     assert not (pairs.attract & pairs.repel).any()
     if bootstrap == "union":
         assert (pairs.attract >= near).all()
-        assert (pairs.attract >= alike).all()
+        assert (pairs.attract >= similar).all()
     if bootstrap == "negatives":
         assert torch.equal(pairs.attract, near)
         ignored = ~pairs.attract & ~pairs.repel
-        assert torch.equal(ignored, alike & ~near)
+        assert torch.equal(ignored, similar & ~near)
 
 
 def test_cue_weights_can_be_named_or_given():
@@ -279,9 +279,9 @@ def test_two_cues_may_be_one_tensor():
 
 def test_where_raw_features_are_unknown_the_near_window_decides():
     near = near_window(torch.tensor([[0.0, 1.0, 9.0]]), 2.0)
-    alike = torch.tensor([[[True, False, True], [False, False, False], [True, False, True]]])
+    similar = torch.tensor([[[True, False, True], [False, False, False], [True, False, True]]])
     valid = torch.tensor([[True, False, True]])
-    pairs = choose_pairs(near, alike, "sampled", valid)
+    pairs = choose_pairs(near, similar, "sampled", valid)
     assert pairs.attract[0].tolist() == [
         [True, True, True],
         [True, True, False],
@@ -324,14 +324,14 @@ def test_the_alike_window_follows_the_definition_worked_out_by_hand():
         [False, True, True, False],
         [False, False, False, True],
     ]
-    assert alike_window(distances(raw), near)[0].tolist() == expected
+    assert similar_window(distances(raw), near)[0].tolist() == expected
 
 
 def test_an_invalid_moment_is_alike_to_none():
     raw = torch.zeros(1, 3, 1)
     valid = torch.tensor([[True, False, True]])
-    alike = alike_window(distances(raw), torch.ones(1, 3, 3, dtype=torch.bool), valid)
-    assert alike[0].tolist() == [[True, False, True], [False] * 3, [True, False, True]]
+    similar = similar_window(distances(raw), torch.ones(1, 3, 3, dtype=torch.bool), valid)
+    assert similar[0].tolist() == [[True, False, True], [False] * 3, [True, False, True]]
 
 
 def test_standardising_leaves_flat_and_single_channels_alone():

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from stepreel.config import load_settings
-from stepreel.learn.scratch import Scratch
-from stepreel.learn.training_data import gather, recording_tensors, worth_holding
+from stepreel.learn.scratch import ScratchBuffers
+from stepreel.learn.training_data import choose_precomputed, gather, recording_tensors
 from stepreel.types import FeatureTrack
 
 
@@ -23,7 +23,7 @@ def test_held_distances_are_those_worked_out_in_every_step():
     settings = load_settings("quick")
     picks = [torch.tensor([0, 3, 3, 29])]
     batches = [
-        gather([recording_tensors(tracks(), settings, hold_distances=hold)], picks)
+        gather([recording_tensors(tracks(), settings, precompute_distances=hold)], picks)
         for hold in (True, False)
     ]
     torch.testing.assert_close(
@@ -34,27 +34,27 @@ def test_held_distances_are_those_worked_out_in_every_step():
 
 def test_distances_are_held_where_they_fit_the_shortest_recordings_first():
     settings = load_settings("meccano")
-    assert worth_holding([100, 100], 100, settings) == [True, True]
-    assert worth_holding([7000, 100, 7000], 1024, settings) == [True, True, False]
-    assert worth_holding([40_000], 1024, settings) == [False]
+    assert choose_precomputed([100, 100], 100, settings) == [True, True]
+    assert choose_precomputed([7000, 100, 7000], 1024, settings) == [True, True, False]
+    assert choose_precomputed([40_000], 1024, settings) == [False]
 
 
 def test_distances_are_not_held_where_few_pairs_of_them_are_ever_drawn():
     few = load_settings("quick", {"train.n_chunks": 16, "train.epochs": 2})
-    assert worth_holding([3000], 16, few) == [False]
+    assert choose_precomputed([3000], 16, few) == [False]
 
 
 def test_without_a_bootstrap_no_raw_distances_are_made():
     settings = load_settings("quick", {"loss.bootstrap": "none"})
-    assert worth_holding([100], 100, settings) == [False]
+    assert choose_precomputed([100], 100, settings) == [False]
     recording = recording_tensors(tracks(), settings)
     assert gather([recording], [torch.arange(5)]).raw_distances is None
 
 
 def test_scratch_memory_is_the_same_until_another_size_or_type_is_needed():
-    scratch, like = Scratch(), torch.zeros(1)
-    first = scratch.take("a", (2, 3), like, torch.float32)
-    assert scratch.take("a", (2, 3), like, torch.float32) is first
-    assert scratch.take("b", (2, 3), like, torch.float32) is not first
-    assert scratch.take("a", (2, 3), like, torch.float64).dtype == torch.float64
-    assert scratch.take("a", (4,), like, torch.float32).shape == (4,)
+    scratch, like = ScratchBuffers(), torch.zeros(1)
+    first = scratch.get("a", (2, 3), like, torch.float32)
+    assert scratch.get("a", (2, 3), like, torch.float32) is first
+    assert scratch.get("b", (2, 3), like, torch.float32) is not first
+    assert scratch.get("a", (2, 3), like, torch.float64).dtype == torch.float64
+    assert scratch.get("a", (4,), like, torch.float32).shape == (4,)

@@ -51,7 +51,7 @@ def test_pauses_and_invalid_moments_do_not_shape_the_clusters():
     one.valid[5] = False
     (found,) = cluster_recordings([one], 2, seed=0, pauses=[np.arange(6) == 2])
     assert found.labels[[0, 1, 3, 4]].tolist() == [0, 0, 1, 1]
-    assert found.set_aside.tolist() == [False, False, True, False, False, True]
+    assert found.excluded.tolist() == [False, False, True, False, False, True]
 
 
 def test_nothing_but_invalid_moments_cannot_be_clustered():

@@ -8,7 +8,7 @@ from stepreel.steps.key_steps import choose_segments, cut_segments, find_steps, 
 from stepreel.types import Clustering
 
 
-def clustering(times, labels, distances, others=None, n_clusters=None, set_aside=None):
+def clustering(times, labels, distances, others=None, n_clusters=None, excluded=None):
     labels = np.asarray(labels)
     distances = np.asarray(distances, np.float32)
     return Clustering(
@@ -16,7 +16,7 @@ def clustering(times, labels, distances, others=None, n_clusters=None, set_aside
         labels,
         distances,
         np.asarray(others if others is not None else distances + 1, np.float32),
-        np.zeros(len(labels), bool) if set_aside is None else np.asarray(set_aside),
+        np.zeros(len(labels), bool) if excluded is None else np.asarray(excluded),
         n_clusters or int(labels.max()) + 1,
     )
 
@@ -43,10 +43,10 @@ def test_the_farthest_tenth_of_each_cluster_is_trimmed():
 
 
 def test_moments_set_aside_count_towards_the_tenth():
-    aside = np.isin(np.arange(20), [0, 12, 13])
+    excluded = np.isin(np.arange(20), [0, 12, 13])
     distances = np.concatenate([np.arange(10), np.arange(10)])
     kept = keep_nearest(
-        clustering(np.arange(20.0), [0] * 10 + [1] * 10, distances, set_aside=aside), 0.2
+        clustering(np.arange(20.0), [0] * 10 + [1] * 10, distances, excluded=excluded), 0.2
     )
     # Of ten, two may go: one more beside moment 0, none beside 12 and 13.
     assert np.flatnonzero(~kept).tolist() == [0, 9, 12, 13]
@@ -54,7 +54,7 @@ def test_moments_set_aside_count_towards_the_tenth():
 
 def test_a_recording_all_set_aside_has_no_steps():
     found = find_steps(
-        clustering([0, 1, 2], [0, 0, 0], [1, 1, 1], set_aside=[True] * 3),
+        clustering([0, 1, 2], [0, 0, 0], [1, 1, 1], excluded=[True] * 3),
         KeyStepSettings(),
         moment_seconds=1.0,
     )

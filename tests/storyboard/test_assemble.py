@@ -11,12 +11,12 @@ from stepreel.types import Clustering, FeatureTrack
 from stepreel.video.decode import probe
 
 
-def board_of(tmp_path, labels, aside):
+def board_of(tmp_path, labels, excluded):
     """Make the storyboard of a clustering at four moments a second."""
     labels = np.array(labels)
     flat = np.zeros(len(labels), np.float32)
     clustering = Clustering(
-        np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(aside), n_clusters=3
+        np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(excluded), n_clusters=3
     )
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
     found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
@@ -36,10 +36,10 @@ def board_of(tmp_path, labels, aside):
 
 def test_a_long_pause_is_background_and_a_short_one_left_out(tmp_path):
     labels = [0] * 20 + [1] * 20 + [2] * 20
-    aside = np.zeros(60, bool)
-    aside[16:24] = True  # 2 s
-    aside[38:42] = True  # 1 s
-    board = board_of(tmp_path, labels, aside)
+    excluded = np.zeros(60, bool)
+    excluded[16:24] = True  # 2 s
+    excluded[38:42] = True  # 1 s
+    board = board_of(tmp_path, labels, excluded)
     assert [(s.start, s.end, s.kind, s.cluster) for s in board.timeline] == [
         (0.0, 4.0, "step", 0),
         (4.0, 6.0, "background", None),

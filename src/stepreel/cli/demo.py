@@ -9,7 +9,7 @@ import typer
 
 from stepreel.cli.options import Cache, Quiet
 from stepreel.cli.run import find, summary
-from stepreel.cli.terminal import clear_errors, progress_bar, refuse, say
+from stepreel.cli.terminal import progress_bar, refuse, report_errors, say
 
 if TYPE_CHECKING:
     from stepreel.evaluation.datasets.sample import Sample
@@ -29,7 +29,7 @@ def demo(
 
     The true steps are used for the comparison only: finding never sees them.
     """
-    with clear_errors():
+    with report_errors():
         from stepreel.system.files import check_writable
 
         check_writable(output)

@@ -16,15 +16,15 @@ from stepreel.cli.options import (
     Quiet,
     Times,
     feature_reading,
-    named_once,
     open_store,
+    unique_paths,
 )
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
-    clear_errors,
     counted,
     progress_bar,
+    report_errors,
     say,
     warn,
 )
@@ -62,7 +62,7 @@ def embed(
     `valid` (T,), and `cluster` (T,) with the `distance` (T,) to its centre:
     the model's kinds of steps.
     """
-    with clear_errors():
+    with report_errors():
         from stepreel.config import parse_cues, pick_cues
         from stepreel.learn.model import read_model
         from stepreel.pipeline import open_task
@@ -72,7 +72,7 @@ def embed(
         chosen = None
         if embed_cues:
             chosen = pick_cues(parse_cues(embed_cues), known, setting="--embed-cues")
-        sources = named_once(recordings)
+        sources = unique_paths(recordings)
         with progress_bar(quiet=quiet) as progress:
             task = open_task(
                 sources,
@@ -111,7 +111,7 @@ def _write(path: Path, track: FeatureTrack, recording: Recording, centres: Float
     import numpy as np
 
     from stepreel.steps.clustering import assign_to_centres
-    from stepreel.system.files import explained, write_bytes
+    from stepreel.system.files import explain_write_errors, write_bytes
 
     arrays: dict[str, NDArray[Any]] = {
         "times": track.times + recording.start_seconds,
@@ -123,5 +123,5 @@ def _write(path: Path, track: FeatureTrack, recording: Recording, centres: Float
         arrays |= {"cluster": clustering.labels, "distance": clustering.distances}
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
-    with explained(path.parent):
+    with explain_write_errors(path.parent):
         write_bytes(path, content.getvalue())

@@ -18,10 +18,10 @@ from stepreel.cli.options import (
 from stepreel.cli.problems import show_left_out, showing_left_out
 from stepreel.cli.terminal import (
     SOME_FAILED,
-    clear_errors,
     counted,
     progress_bar,
     refuse,
+    report_errors,
     say,
     warn,
 )
@@ -102,7 +102,7 @@ def evaluate(
     used for scoring only. After an interruption the same command continues.
     To score predictions made elsewhere: stepreel score.
     """
-    with clear_errors(), showing_left_out():
+    with report_errors(), showing_left_out():
         from stepreel.config import load_settings
         from stepreel.evaluation.run import evaluate as evaluate_dataset
 

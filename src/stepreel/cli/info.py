@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from stepreel.cli.options import Cache
-from stepreel.cli.terminal import clear_errors, say
+from stepreel.cli.terminal import report_errors, say
 
 if TYPE_CHECKING:
     from stepreel.system.registry import Registry
@@ -36,7 +36,7 @@ def info(cache: Cache = None) -> None:
     Cues, datasets, methods and exports from other packages are listed with
     the package they come from; one that cannot be used, with its reason.
     """
-    with clear_errors():
+    with report_errors():
         from stepreel.config import known_presets
         from stepreel.cues.appearance import WEIGHTS
         from stepreel.system.machine import cache_folder, pick_device, usable_cores

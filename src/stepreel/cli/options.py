@@ -96,7 +96,7 @@ def feature_reading(
     return FeatureReading(split_names(cues), fps, times)
 
 
-def named_once(paths: Sequence[Path]) -> list[Path]:
+def unique_paths(paths: Sequence[Path]) -> list[Path]:
     """Drop files that were named before."""
     unique: dict[str, Path] = {}
     for path in paths:

@@ -22,16 +22,16 @@ from stepreel.cli.options import (
     Seed,
     Times,
     feature_reading,
-    named_once,
     named_overrides,
     open_store,
+    unique_paths,
 )
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
-    clear_errors,
     counted,
     progress_bar,
+    report_errors,
     say,
     warn,
 )
@@ -83,11 +83,11 @@ def run(
     that did not change. What was learned is kept in the output folder too:
     with --model, the same steps are found in later takes.
     """
-    with clear_errors():
+    with report_errors():
         overrides = named_overrides(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
-        sources = named_once(recordings)
+        sources = unique_paths(recordings)
         found = find(
             sources,
             output,

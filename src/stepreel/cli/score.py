@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stepreel.cli.problems import show_left_out, showing_left_out
-from stepreel.cli.terminal import SOME_FAILED, clear_errors, counted, refuse, say
+from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say
 
 
 def score(
@@ -52,7 +52,7 @@ def score(
     Protocols: strict, strict-per-video, egoprocel, egoprocel-pooled,
     per-video, per-video-pooled.
     """
-    with clear_errors(), showing_left_out():
+    with report_errors(), showing_left_out():
         from stepreel.evaluation.metrics.localization import PROTOCOLS
         from stepreel.evaluation.report.text import protocol_tables, verdict_text
         from stepreel.evaluation.score_predictions import score as score_predictions

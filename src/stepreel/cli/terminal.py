@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from stepreel.errors import SettingsError, StepreelError
-from stepreel.system.interrupts import interrupts_win
+from stepreel.system.interrupts import preserve_interrupts
 from stepreel.types import Progress
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def leave_interrupted(text: str) -> NoReturn:
 
 
 @contextlib.contextmanager
-def clear_errors() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Turn errors about the outside world into one message and the right exit status."""
     logging.basicConfig(format="stepreel: %(message)s", level=logging.WARNING)
     try:
-        with interrupts_win():
+        with preserve_interrupts():
             yield
     except KeyboardInterrupt:
         leave_interrupted("interrupted; what is done is kept, the same command goes on from there")

@@ -21,16 +21,16 @@ from stepreel.cli.options import (
     Seed,
     Times,
     feature_reading,
-    named_once,
     named_overrides,
     open_store,
+    unique_paths,
 )
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
-    clear_errors,
     counted,
     progress_bar,
+    report_errors,
     say,
     warn,
 )
@@ -74,14 +74,14 @@ def train(
     `stepreel embed`. Interrupted training goes on from its last checkpoint
     when the same command is given again.
     """
-    with clear_errors():
+    with report_errors():
         from stepreel.pipeline import open_task
 
         where = usable_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
-        sources, store = named_once(recordings), open_store(cache)
+        sources, store = unique_paths(recordings), open_store(cache)
         with progress_bar(quiet=quiet) as progress:
             task = open_task(
                 sources,
@@ -106,7 +106,7 @@ def _learn(task: Task, store: Store, output: Path, device: Device, progress: Pro
     from stepreel.learn.model import metrics_text, write_model
     from stepreel.learn.sampling import plan_sampling
     from stepreel.pipeline import learn_task
-    from stepreel.system.files import explained, write_text
+    from stepreel.system.files import explain_write_errors, write_text
 
     recordings = list(task.recordings.values())
     plan = plan_sampling([recording.times for recording in recordings], task.settings)
@@ -115,7 +115,7 @@ def _learn(task: Task, store: Store, output: Path, device: Device, progress: Pro
             say(f"{recording.name}: note: {note}")
 
     def keep_metrics(losses: Sequence[float], seconds: Sequence[float]) -> None:
-        with explained(output):
+        with explain_write_errors(output):
             write_text(output / "metrics.jsonl", metrics_text(losses, seconds, task.settings))
 
     learned = learn_task(task, store, device=device, progress=progress, on_checkpoint=keep_metrics)

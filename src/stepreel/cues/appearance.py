@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.system.files import write_bytes
-from stepreel.system.interrupts import interrupts_held_back, interrupts_win
-from stepreel.system.store import writing
+from stepreel.system.interrupts import delay_interrupts, preserve_interrupts
+from stepreel.system.store import explain_cache_write_errors
 from stepreel.video.moments import Moment
 
 if TYPE_CHECKING:
@@ -87,19 +87,19 @@ def exported_graph(folder: Path) -> Path:
     if not path.exists():
         log.info("preparing the appearance network (once on this machine)")
         graph = _export()
-        with writing(path):
+        with explain_cache_write_errors(path):
             write_bytes(path, graph)
     return path
 
 
 def _export() -> bytes:
     """Export pictures (n, 224, 224, 3) uint8 RGB → features (n, 1280)."""
-    with interrupts_held_back():
+    with delay_interrupts():
         import onnx  # noqa: F401 - the exporter's own, loaded here while interrupts wait
         import onnxscript  # noqa: F401
         import torch
 
-    with interrupts_win(), _quiet():
+    with preserve_interrupts(), _quiet():
         program = torch.onnx.export(
             _pooled_network().eval(),
             (torch.zeros(2, PIXELS, PIXELS, 3, dtype=torch.uint8),),

@@ -19,7 +19,7 @@ from stepreel.evaluation.truth.annotation import (
     Problems,
 )
 from stepreel.evaluation.truth.common_moments import MOST_MOMENTS
-from stepreel.features.feature_files import FeatureRecording, check_alike
+from stepreel.features.feature_files import FeatureRecording, check_same_cues
 from stepreel.features.sources import LoadedRecordings
 from stepreel.types import FeatureTrack, Labels, Recording, Seconds, moment_seconds
 
@@ -226,7 +226,7 @@ def _with_same_cues(
     kept: list[tuple[LabelledRecording, Recording]] = []
     for labelled, recording in pairs:
         try:
-            check_alike(recording, kept[0][1] if kept else recording)
+            check_same_cues(recording, kept[0][1] if kept else recording)
             kept.append((labelled, recording))
         except RecordingError as problem:
             problems.report(str(problem))

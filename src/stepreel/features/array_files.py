@@ -34,7 +34,7 @@ SOMETHING_ELSE = "it is something else; pickles, which can run code, are refused
 DAMAGED = (BadZipFile, EOFError, LZMAError, RuntimeError, struct.error, zlib.error)
 
 
-def holds_features(path: Path) -> bool:
+def is_feature_file(path: Path) -> bool:
     """Tell by its name whether a file holds features."""
     return path.suffix.lower() in READERS
 
@@ -48,15 +48,15 @@ def read_arrays(path: Path) -> Arrays:
             f"{readable(path.name)}: features are read from {', '.join(READERS)}, "
             f"not {suffix or 'a file without such an ending'}{advice}"
         )
-    with errors_named(path):
+    with explain_read_errors(path):
         return READERS[suffix](path)
 
 
 @contextmanager
-def errors_named(path: Path) -> Iterator[None]:
+def explain_read_errors(path: Path) -> Iterator[None]:
     """Turn what readers of arrays trip over into a RecordingError that names the file."""
     try:
-        with memory_suffices(path):
+        with explain_memory_errors(path):
             yield
     except FileNotFoundError:
         raise RecordingError(f"{readable(path.name)}: does not exist") from None
@@ -68,7 +68,7 @@ def errors_named(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def memory_suffices(path: Path) -> Iterator[None]:
+def explain_memory_errors(path: Path) -> Iterator[None]:
     """Turn a lack of memory while a file is read into a RecordingError."""
     try:
         yield
@@ -95,7 +95,7 @@ class ArrayHeader:
         return f"{str(self.dtype)[:40]} {self.shape}"
 
 
-def headers_in(path: Path) -> dict[str, ArrayHeader]:
+def read_headers(path: Path) -> dict[str, ArrayHeader]:
     """Return what a .npy (its array has no name) or .npz file says of its arrays; read no more.
 
     ValueError if it is something else, has pickled objects in it, or less than it says.
@@ -181,12 +181,12 @@ def _check_memory(n_bytes: int) -> None:
 
 
 def _read_npy(path: Path) -> Arrays:
-    _check_memory(sum(one.n_bytes for one in headers_in(path).values()))
+    _check_memory(sum(one.n_bytes for one in read_headers(path).values()))
     return {NPY_CUE: np.load(path, allow_pickle=False)}
 
 
 def _read_npz(path: Path) -> Arrays:
-    _check_memory(sum(one.n_bytes for one in headers_in(path).values()))
+    _check_memory(sum(one.n_bytes for one in read_headers(path).values()))
     with _unzipped(path) as archive:
         return {
             name: npy_format.read_array(archive.open(one), allow_pickle=False)

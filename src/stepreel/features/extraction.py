@@ -47,13 +47,16 @@ def extract_tracks(
     progress: Progress = no_progress,
 ) -> VideoRecording:
     """Return the tracks of all `cues`, `rate` moments a second, from the store if possible."""
-    work = _Work(video, [*cues, PreviewMaker()], store, rate, shard_seconds)
-    facts = read_facts(work.facts_entry)
-    if facts is None or work.first_shard_missing(_count_shards(facts, work)) is not None:
-        facts = _extract_missing(work, facts, progress)
-    work.join_shards(_count_shards(facts, work))
-    tracks = {cue.name: work.entries[cue.name].read_track(video.name) for cue in cues}
-    previews = Previews.open(work.entries["previews"].path, facts["n_moments"])
+    extraction = _Extraction(video, [*cues, PreviewMaker()], store, rate, shard_seconds)
+    facts = read_facts(extraction.facts_entry)
+    if (
+        facts is None
+        or extraction.first_shard_missing(_count_shards(facts, extraction)) is not None
+    ):
+        facts = _extract_missing(extraction, facts, progress)
+    extraction.join_shards(_count_shards(facts, extraction))
+    tracks = {cue.name: extraction.entries[cue.name].read_track(video.name) for cue in cues}
+    previews = Previews.open(extraction.entries["previews"].path, facts["n_moments"])
     return VideoRecording(
         video=video,
         tracks=tracks,
@@ -61,7 +64,7 @@ def extract_tracks(
         duration_seconds=facts["duration_seconds"],
         moment_seconds=1.0 / rate,
         notes=tuple(facts["notes"]),
-        track_settings={cue.name: {**cue.settings(), **work.sampling} for cue in cues},
+        track_settings={cue.name: {**cue.settings(), **extraction.sampling} for cue in cues},
     )
 
 
@@ -103,7 +106,7 @@ class VideoRecording:
         return next(iter(self.tracks.values())).times
 
 
-class _Work:
+class _Extraction:
     """Where everything that one recording yields belongs, and what of it is still missing."""
 
     def __init__(
@@ -170,70 +173,73 @@ class _Work:
                 entry.join_shards(n_shards)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _size_and_mtime(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
-def _count_shards(facts: Mapping[str, Any], work: _Work) -> int:
-    return -(-int(facts["n_moments"]) // work.shard_moments)
+def _count_shards(facts: Mapping[str, Any], extraction: _Extraction) -> int:
+    return -(-int(facts["n_moments"]) // extraction.shard_moments)
 
 
 def _extract_missing(
-    work: _Work, facts: Mapping[str, Any] | None, progress: Progress
+    extraction: _Extraction, facts: Mapping[str, Any] | None, progress: Progress
 ) -> dict[str, Any]:
     """Decode from the first missing shard to the end, write the shards, then the facts."""
-    first = work.full_shards() if facts is None else None
+    first = extraction.full_shards() if facts is None else None
     if facts is not None:
-        first = work.first_shard_missing(_count_shards(facts, work))
+        first = extraction.first_shard_missing(_count_shards(facts, extraction))
     assert first is not None
     progress("getting ready", 0, 0)
-    for extractor in work.extractors.values():
-        extractor.prepare(work.backbones)
+    for extractor in extraction.extractors.values():
+        extractor.prepare(extraction.backbones)
     progress("getting ready", 1, 1)
-    decoding = work.recall_damage()
-    first_moment = first * work.shard_moments
-    moments = walk_moments(work.video, rate=work.rate, first_index=first_moment, decoding=decoding)
-    before = _stamp(work.video.path)
-    n_moments = first_moment + _write_shards(work, moments, decoding, progress)
-    if _stamp(work.video.path) != before:
+    decoding = extraction.recall_damage()
+    first_moment = first * extraction.shard_moments
+    moments = walk_moments(
+        extraction.video, rate=extraction.rate, first_index=first_moment, decoding=decoding
+    )
+    before = _size_and_mtime(extraction.video.path)
+    n_moments = first_moment + _write_shards(extraction, moments, decoding, progress)
+    if _size_and_mtime(extraction.video.path) != before:
         raise RecordingError(
-            f"{work.video.name}: was changed while it was being read; run again when it is done"
+            f"{extraction.video.name}: was changed while it was being read; "
+            "run again when it is done"
         )
     if n_moments == 0:
-        raise RecordingError(f"{work.video.name}: no frame can be decoded")
+        raise RecordingError(f"{extraction.video.name}: no frame can be decoded")
     facts = {
         "n_moments": n_moments,
-        "duration_seconds": max(decoding.end_seconds, (n_moments - 1) / work.rate),
-        "notes": _notes(work.video, decoding),
+        "duration_seconds": max(decoding.end_seconds, (n_moments - 1) / extraction.rate),
+        "notes": _notes(extraction.video, decoding),
     }
-    write_facts(work.facts_entry, facts)
+    write_facts(extraction.facts_entry, facts)
     return dict(facts)
 
 
 def _write_shards(
-    work: _Work, moments: Iterator[Moment], decoding: Decoding, progress: Progress
+    extraction: _Extraction, moments: Iterator[Moment], decoding: Decoding, progress: Progress
 ) -> int:
     """Extract what is missing of every shard and write it; return how many moments went by."""
-    total = work.video.declared_seconds
+    total = extraction.video.declared_seconds
     n_moments = 0
     with _worker_pool() as pool:
         for shard, batches in groupby(
-            _batches(moments), lambda b: b[0].index // work.shard_moments
+            _batches(moments), lambda b: b[0].index // extraction.shard_moments
         ):
-            missing = work.missing_in(shard)
-            extractors = [work.extractors[name] for name in missing]
+            missing = extraction.missing_in(shard)
+            extractors = [extraction.extractors[name] for name in missing]
             collected: dict[str, list[Arrays]] = defaultdict(list)
-            for batch, result in _in_order(pool, work.video, extractors, batches):
+            for batch, result in _in_order(pool, extraction.video, extractors, batches):
                 for name, arrays in result.items():
                     collected[name].append(arrays)
                 n_moments += batch[1]
-                progress("watching", min(batch[0] / work.rate, total), total)
+                progress("watching", min(batch[0] / extraction.rate, total), total)
                 if shard > 0:
                     failpoint("mid-extraction")
-            work.remember_damage(decoding)
+            extraction.remember_damage(decoding)
             for name in missing:
-                work.entries[name].write_shard(shard, _end_to_end(collected.pop(name)))
+                extraction.entries[name].write_shard(shard, _end_to_end(collected.pop(name)))
                 failpoint("between-cues")
     return n_moments
 

@@ -22,7 +22,7 @@ from stepreel.features.array_files import (
     REAL_NUMBERS,
     ArrayHeader,
     Arrays,
-    memory_suffices,
+    explain_memory_errors,
     read_arrays,
 )
 from stepreel.types import (
@@ -91,7 +91,7 @@ def read_features(
 
     Times come from `times`, else from `fps`, else from the file's own `times`.
     """
-    with memory_suffices(path):
+    with explain_memory_errors(path):
         arrays = read_arrays(path)
         label = readable(path.name)
         return _recording(
@@ -166,7 +166,7 @@ def _fingerprint(tracks: Mapping[str, FeatureTrack]) -> str:
     return content.hexdigest()
 
 
-def check_alike(recording: Recording, first: Recording) -> None:
+def check_same_cues(recording: Recording, first: Recording) -> None:
     """Raise RecordingError unless two recordings of a task have the same cues and widths."""
     expected, there = (
         cues_and_widths({cue: track.width for cue, track in one.tracks.items()})

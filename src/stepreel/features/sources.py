@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from stepreel.config import ExtractSettings
 from stepreel.cues import make_cues
 from stepreel.errors import RecordingError, SettingsError, StepreelError
-from stepreel.features.array_files import PICKLES, holds_features
+from stepreel.features.array_files import PICKLES, is_feature_file
 from stepreel.features.extraction import VideoRecording, extract_tracks
-from stepreel.features.feature_files import check_alike, read_features, recording_from_arrays
+from stepreel.features.feature_files import check_same_cues, read_features, recording_from_arrays
 from stepreel.system.store import Store
 from stepreel.types import Progress, Recording, no_progress
 from stepreel.video.decode import probe
@@ -50,7 +50,7 @@ class LoadedRecordings:
 
 def are_features(sources: Sequence[Source]) -> bool:
     """Tell feature files and arrays from videos; SettingsError if there are both."""
-    kinds = [not isinstance(source, Path) or _is_feature_file(source) for source in sources]
+    kinds = [not isinstance(source, Path) or _is_features_or_pickle(source) for source in sources]
     if any(kinds) and not all(kinds):
         features, video = sources[kinds.index(True)], sources[kinds.index(False)]
         raise SettingsError(
@@ -60,8 +60,8 @@ def are_features(sources: Sequence[Source]) -> bool:
     return all(kinds)
 
 
-def _is_feature_file(path: Path) -> bool:
-    return holds_features(path) or path.suffix.lower() in PICKLES
+def _is_features_or_pickle(path: Path) -> bool:
+    return is_feature_file(path) or path.suffix.lower() in PICKLES
 
 
 def source_name(source: Source) -> str:
@@ -86,7 +86,7 @@ def read_feature_sources(
             if check is not None:
                 check(recording)
             elif loaded.recordings:
-                check_alike(recording, next(iter(loaded.recordings.values())))
+                check_same_cues(recording, next(iter(loaded.recordings.values())))
             loaded.recordings[position] = recording
         except StepreelError as problem:
             loaded.failures[position] = str(problem)

@@ -13,7 +13,7 @@ from stepreel.config import LossSettings, Settings, pick_cues
 from stepreel.learn import METHOD_VERSION
 from stepreel.learn.model import TrainedWeights
 from stepreel.learn.sampling import SamplingPlan, plan_sampling
-from stepreel.system.interrupts import interrupts_held_back
+from stepreel.system.interrupts import delay_interrupts
 from stepreel.system.machine import Device
 from stepreel.system.store import Entry, Store
 from stepreel.types import FeatureTrack, Progress, Recording, no_progress
@@ -73,10 +73,10 @@ def training_notes(plan: SamplingPlan) -> list[list[str]]:
     """Say of every recording of a task whether it is too long for the window asked for."""
     return [
         []
-        if window.seconds == window.asked_seconds
+        if window.seconds == window.requested_seconds
         else [
             f"A long recording for {plan.n_chunks} samples: moments up to {window.seconds:.1f} s "
-            f"apart were treated as similar, instead of {window.asked_seconds:g} s. "
+            f"apart were treated as similar, instead of {window.requested_seconds:g} s. "
             "A larger train.n_chunks finds finer steps."
         ]
         for window in plan.windows
@@ -93,7 +93,7 @@ def _train_and_embed(
     progress: Progress,
     on_checkpoint: OnCheckpoint | None,
 ) -> tuple[TrainedWeights, list[FeatureTrack]]:
-    with interrupts_held_back():
+    with delay_interrupts():
         from stepreel.learn.inference import embed_recording
         from stepreel.learn.training import train_encoder
         from stepreel.learn.training_data import prepare_training_data, recording_tensors

@@ -18,9 +18,9 @@ from stepreel.config import Bootstrap, Settings
 from stepreel.learn.alignment import alignment_loss
 from stepreel.learn.encoder import Encoder
 from stepreel.learn.loss import bmc2_loss, count_pairs, cue_weight_matrix, time_weights
-from stepreel.learn.scratch import Scratch
+from stepreel.learn.scratch import ScratchBuffers
 from stepreel.learn.training_data import Batch, RecordingTensors, gather
-from stepreel.learn.windows import Pairs, alike_window, choose_pairs, near_window
+from stepreel.learn.windows import Pairs, choose_pairs, near_window, similar_window
 
 
 class GradientPool:
@@ -28,7 +28,7 @@ class GradientPool:
 
     def __init__(self, pool: ThreadPoolExecutor | None) -> None:
         self._pool = pool
-        self._scratch: list[Scratch] = []
+        self._scratch: list[ScratchBuffers] = []
 
     def fill_gradients(
         self,
@@ -41,7 +41,7 @@ class GradientPool:
     ) -> float:
         """Set the gradient of every weight to that of the batch's loss; return the loss."""
         while len(self._scratch) < len(recordings):
-            self._scratch.append(Scratch())
+            self._scratch.append(ScratchBuffers())
         weights = list(encoder.parameters())
         if self._pool is None or settings.loss.alignment_weight > 0:  # recordings meet there
             batch = gather(recordings, picks, drawn=drawn, scratch=self._scratch[0])
@@ -92,7 +92,7 @@ def batch_loss(
     encoder: Encoder,
     batch: Batch,
     settings: Settings,
-    scratch: Scratch | None = None,
+    scratch: ScratchBuffers | None = None,
     *,
     counts: Tensor | None = None,
 ) -> Tensor:
@@ -100,7 +100,7 @@ def batch_loss(
 
     `counts` are the pairs of a larger batch of which this is a part.
     """
-    scratch = scratch or Scratch()
+    scratch = scratch or ScratchBuffers()
     projected = encoder.project(batch.inputs, batch.times)
     loss = bmc2_loss(
         projected,
@@ -119,10 +119,10 @@ def batch_loss(
     return loss + settings.loss.alignment_weight * aligned
 
 
-def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: Scratch | None = None) -> Pairs:
+def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: ScratchBuffers | None = None) -> Pairs:
     """Find near and alike moments; no gradient flows through them."""
     near = near_window(batch.times, batch.window_seconds[:, None, None], scratch)
-    alike, valid = None, None if bool(batch.raw_valid.all()) else batch.raw_valid
+    similar, valid = None, None if bool(batch.raw_valid.all()) else batch.raw_valid
     if batch.raw_distances is not None:
-        alike = alike_window(batch.raw_distances, near, valid, scratch)
-    return choose_pairs(near, alike, bootstrap, valid)
+        similar = similar_window(batch.raw_distances, near, valid, scratch)
+    return choose_pairs(near, similar, bootstrap, valid)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from stepreel.learn.scratch import Scratch
+from stepreel.learn.scratch import ScratchBuffers
 from stepreel.learn.windows import Pairs
 
 MARGIN = 2.0
@@ -20,14 +20,14 @@ MARGIN = 2.0
 SMALLEST_DISTANCE = {torch.float32: 1e-3, torch.float64: 1e-7}
 
 
-def time_weights(times: Tensor, lengths: Tensor, scratch: Scratch | None = None) -> Tensor:
+def time_weights(times: Tensor, lengths: Tensor, scratch: ScratchBuffers | None = None) -> Tensor:
     """Return γ(i,j) = ((t_i − t_j) / T)² + 1, (B, N, N), from times (B, N) and lengths T (B,).
 
     The paper's formula has no unit; dividing by the recording's length keeps γ in [1, 2].
     """
     relative = times / lengths[:, None]
     shape = (*times.shape, times.shape[-1])
-    weights = (scratch or Scratch()).take("weights", shape, times, times.dtype)
+    weights = (scratch or ScratchBuffers()).get("weights", shape, times, times.dtype)
     torch.sub(relative[:, :, None], relative[:, None, :], out=weights)
     return weights.square_().add_(1.0)
 
@@ -40,7 +40,7 @@ def bmc2_loss(
     cue_weights: Tensor,
     valid: Sequence[Tensor],
     counts: Tensor | None = None,
-    scratch: Scratch | None = None,
+    scratch: ScratchBuffers | None = None,
 ) -> Tensor:
     """Return Σ_uv λ_uv · mean over pairs (i, j) of W·d/γ + (1−W)·γ·(ζ−d).
 
@@ -51,9 +51,9 @@ def bmc2_loss(
     valid        one (B, N) per cue; a term's mean is over pairs valid in both its cues
     counts       (M, M), how many pairs that is; those of a larger batch make this its share
     """
-    scratch = scratch or Scratch()
+    scratch = scratch or ScratchBuffers()
     repel, slope, both_ways = (
-        scratch.take(name, weights.shape, weights, weights.dtype)
+        scratch.get(name, weights.shape, weights, weights.dtype)
         for name in ("repel", "slope", "both ways")
     )
     torch.mul(weights, pairs.repel, out=repel)
@@ -73,11 +73,11 @@ def bmc2_loss(
             both_valid = valid[u][:, :, None] & valid[v][:, None, :]
             coefficient = coefficient * both_valid
             constant = forth * (repel * both_valid).sum() + back * (repel.mT * both_valid).sum()
-        room = scratch.take(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
+        buffer = scratch.get(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
         if u == v:
-            contrast = _SelfContrast.apply(projected[u], coefficient, room)  # type: ignore[no-untyped-call]
+            contrast = _SelfContrast.apply(projected[u], coefficient, buffer)  # type: ignore[no-untyped-call]
         else:
-            contrast = _CrossContrast.apply(projected[u], projected[v], coefficient, room)  # type: ignore[no-untyped-call]
+            contrast = _CrossContrast.apply(projected[u], projected[v], coefficient, buffer)  # type: ignore[no-untyped-call]
         total = total + (scale * contrast + MARGIN * constant) / max(1.0, float(counts[u, v]))
     return total
 
@@ -122,12 +122,12 @@ def cue_weight_matrix(chosen: str | Sequence[Sequence[float]], n_cues: int) -> T
     return weights
 
 
-def _distances_(u: Tensor, v: Tensor, room: Tensor) -> Tensor:
-    """Write ‖u_i − v_j‖ of unit vectors into `room` (B, N, N)."""
+def _distances_(u: Tensor, v: Tensor, buffer: Tensor) -> Tensor:
+    """Write ‖u_i − v_j‖ of unit vectors into `buffer` (B, N, N)."""
     for number in range(len(u)):  # one recording at a time stays in the processor's cache
-        torch.mm(u[number], v[number].mT, out=room[number])
-        room[number].mul_(-2.0).add_(2.0).clamp_min_(0.0).sqrt_()
-    return room
+        torch.mm(u[number], v[number].mT, out=buffer[number])
+        buffer[number].mul_(-2.0).add_(2.0).clamp_min_(0.0).sqrt_()
+    return buffer
 
 
 def _slope_(coefficient: Tensor, distance: Tensor) -> Tensor:
@@ -145,8 +145,8 @@ class _CrossContrast(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, v: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
-        distance = _distances_(u, v, room)
+    def forward(ctx: Any, u: Tensor, v: Tensor, coefficient: Tensor, buffer: Tensor) -> Tensor:
+        distance = _distances_(u, v, buffer)
         total = torch.dot(coefficient.reshape(-1), distance.view(-1))
         slope = _slope_(coefficient, distance)
         ctx.save_for_backward(u, v, slope)
@@ -163,8 +163,8 @@ class _SelfContrast(torch.autograd.Function):
     """The same for u = v and symmetric A: a moment is no distance from itself."""
 
     @staticmethod
-    def forward(ctx: Any, u: Tensor, coefficient: Tensor, room: Tensor) -> Tensor:
-        distance = _distances_(u, u, room)
+    def forward(ctx: Any, u: Tensor, coefficient: Tensor, buffer: Tensor) -> Tensor:
+        distance = _distances_(u, u, buffer)
         diagonal = distance.diagonal(dim1=-2, dim2=-1)
         diagonal.zero_()  # free of rounding
         total = torch.dot(coefficient.reshape(-1), distance.view(-1))

@@ -23,7 +23,7 @@ from stepreel.config import Settings, pick_cues
 from stepreel.errors import ModelError
 from stepreel.learn import METHOD_VERSION
 from stepreel.learn.sampling import learning_rate
-from stepreel.system.files import explained, write_bytes, write_text
+from stepreel.system.files import explain_write_errors, write_bytes, write_text
 from stepreel.types import Floats, Recording, cues_and_widths
 from stepreel.version import __version__
 
@@ -127,7 +127,7 @@ def write_model(folder: Path, model: TaskModel) -> None:
     assert model.training is not None
     content = _weights_file(model.weights, model.centres)
     card = model.card.model_copy(update={"weights_hash": _hash(content)})
-    with explained(folder):
+    with explain_write_errors(folder):
         write_bytes(folder / "model.safetensors", content)
         _write_metrics(folder, model.training, model.settings)
         write_text(folder / "model.json", card.model_dump_json(indent=2) + "\n")

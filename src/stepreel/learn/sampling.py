@@ -44,7 +44,7 @@ def steps_per_epoch(n_recordings: int, batch_size: int) -> int:
     return max(batch_size, n_recordings) // batch_size
 
 
-def draws(n_recordings: int, settings: TrainSettings) -> float:
+def draws_per_recording(n_recordings: int, settings: TrainSettings) -> float:
     """Return how often each recording is drawn on average in all epochs together."""
     n_steps = steps_per_epoch(n_recordings, settings.batch_size)
     return settings.epochs * n_steps * settings.batch_size / n_recordings
@@ -77,7 +77,7 @@ def count_chunks(n_moments: Sequence[int], settings: TrainSettings) -> int:
 class Window:
     """σ of one recording: what was asked for, and what is used."""
 
-    asked_seconds: float
+    requested_seconds: float
     seconds: float
 
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 
-class Scratch:
+class ScratchBuffers:
     """Named tensors that keep their place from step to step; their content is of no use."""
 
     def __init__(self) -> None:
         self._held: dict[str, Tensor] = {}
 
-    def take(
+    def get(
         self, name: str, shape: torch.Size | tuple[int, ...], like: Tensor, dtype: torch.dtype
     ) -> Tensor:
         """Return a tensor on the device of `like`, the same one as last time if it fits.

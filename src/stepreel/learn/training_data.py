@@ -11,14 +11,20 @@ from torch import Tensor
 from stepreel.config import Settings, pick_cues
 from stepreel.features.standardise import standardised
 from stepreel.learn.encoder import encoder_inputs_
-from stepreel.learn.sampling import SamplingPlan, Window, draws, plan_sampling, track_seconds
-from stepreel.learn.scratch import Scratch
+from stepreel.learn.sampling import (
+    SamplingPlan,
+    Window,
+    draws_per_recording,
+    plan_sampling,
+    track_seconds,
+)
+from stepreel.learn.scratch import ScratchBuffers
 from stepreel.learn.windows import raw_distances, standardise_over_channels_
 from stepreel.types import FeatureTrack, Floats, moment_seconds
 
 Tracks = Mapping[str, FeatureTrack]
 
-HELD_BYTES = 256e6  # for the raw distances of all recordings together
+PRECOMPUTED_BYTES = 256e6  # for the raw distances of all recordings together
 # Times are single precision in a step, where three hours round to a millisecond.
 ROUNDING_SECONDS = 1e-3
 
@@ -100,15 +106,15 @@ def prepare_training_data(
     """Prepare recordings of one task; their sampling is planned here unless it is given."""
     all_times = [next(iter(tracks.values())).times for tracks in recordings]
     plan = plan or plan_sampling(all_times, settings)
-    held = worth_holding([len(times) for times in all_times], plan.n_chunks, settings)
+    held = choose_precomputed([len(times) for times in all_times], plan.n_chunks, settings)
     tensors = [
-        recording_tensors(tracks, settings, window=window, hold_distances=hold)
+        recording_tensors(tracks, settings, window=window, precompute_distances=hold)
         for tracks, window, hold in zip(recordings, plan.windows, held, strict=True)
     ]
     return TrainingData(tensors, plan.n_chunks)
 
 
-def worth_holding(lengths: Sequence[int], n_chunks: int, settings: Settings) -> list[bool]:
+def choose_precomputed(lengths: Sequence[int], n_chunks: int, settings: Settings) -> list[bool]:
     """Choose recordings whose raw distances are computed once, the shortest first.
 
     They never change, so holding them saves the largest matrix product of every step: where they
@@ -116,13 +122,13 @@ def worth_holding(lengths: Sequence[int], n_chunks: int, settings: Settings) -> 
     """
     if settings.loss.bootstrap == "none":
         return [False] * len(lengths)
-    drawn_pairs = draws(len(lengths), settings.train) * n_chunks**2
-    room = HELD_BYTES / 4
+    drawn_pairs = draws_per_recording(len(lengths), settings.train) * n_chunks**2
+    buffer = PRECOMPUTED_BYTES / 4
     held = [False] * len(lengths)
     for number in sorted(range(len(lengths)), key=lambda n: lengths[n]):
         pairs = lengths[number] ** 2
-        held[number] = pairs <= min(room, drawn_pairs)
-        room -= pairs * held[number]
+        held[number] = pairs <= min(buffer, drawn_pairs)
+        buffer -= pairs * held[number]
     return held
 
 
@@ -131,7 +137,7 @@ def recording_tensors(
     settings: Settings,
     *,
     window: Window | None = None,
-    hold_distances: bool = False,
+    precompute_distances: bool = False,
 ) -> RecordingTensors:
     """Prepare one recording's tracks, which share their times; the first cue is the main one."""
     cues = list(tracks)
@@ -149,8 +155,8 @@ def recording_tensors(
         window_seconds=window.seconds + rounding,
         inputs={c: encoder_inputs_(features.pop(c), times, settings.encoder) for c in cues},
         valid=valid,
-        raw=_in_one_thread(raw_distances, raw) if hold_distances else raw,
-        raw_is_distances=hold_distances,
+        raw=_in_one_thread(raw_distances, raw) if precompute_distances else raw,
+        raw_is_distances=precompute_distances,
         raw_valid=torch.stack([valid[cue] for cue in bootstrap]).all(0),
     )
 
@@ -178,10 +184,10 @@ def gather(
     picks: Sequence[Tensor],
     *,
     drawn: Sequence[int] | None = None,
-    scratch: Scratch | None = None,
+    scratch: ScratchBuffers | None = None,
 ) -> Batch:
     """Gather the picked moments of each recording; every pick has the same number of them."""
-    scratch = scratch or Scratch()
+    scratch = scratch or ScratchBuffers()
     first = recordings[0]
     device = first.times.device
     pairs = [
@@ -189,7 +195,7 @@ def gather(
     ]
     n_batch, n = len(pairs), len(picks[0])
     inputs = {
-        cue: scratch.take(f"inputs {cue}", (n_batch, n, x.shape[-1]), x, x.dtype)
+        cue: scratch.get(f"inputs {cue}", (n_batch, n, x.shape[-1]), x, x.dtype)
         for cue, x in first.inputs.items()
     }
     for cue, rows in inputs.items():
@@ -197,7 +203,7 @@ def gather(
             torch.index_select(recording.inputs[cue], 0, pick, out=rows[number])
     distances = None
     if first.raw.shape[-1] > 0:
-        distances = scratch.take("raw distances", (n_batch, n, n), first.raw, first.raw.dtype)
+        distances = scratch.get("raw distances", (n_batch, n, n), first.raw, first.raw.dtype)
         for number, (recording, pick) in enumerate(pairs):
             recording.distances_between(pick, out=distances[number])
     return Batch(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from stepreel.config import Bootstrap
-from stepreel.learn.scratch import Scratch
+from stepreel.learn.scratch import ScratchBuffers
 
 SYMMETRIC_BLOCKS = 8
 
@@ -22,11 +22,11 @@ class Pairs:
 
 
 def near_window(
-    times: Tensor, window_seconds: float | Tensor, scratch: Scratch | None = None
+    times: Tensor, window_seconds: float | Tensor, scratch: ScratchBuffers | None = None
 ) -> Tensor:
     """Return W, (B, N, N): true where two moments lie at most σ apart."""
     shape = (*times.shape, times.shape[-1])
-    gaps = (scratch or Scratch()).take("pairs", shape, times, times.dtype)
+    gaps = (scratch or ScratchBuffers()).get("pairs", shape, times, times.dtype)
     torch.sub(times[:, :, None], times[:, None, :], out=gaps)
     return gaps.abs_() <= window_seconds
 
@@ -60,8 +60,11 @@ def raw_distances(raw: Tensor, out: Tensor | None = None) -> Tensor:
     return squared.clamp_min_(0.0).sqrt_()
 
 
-def alike_window(
-    distances: Tensor, near: Tensor, valid: Tensor | None = None, scratch: Scratch | None = None
+def similar_window(
+    distances: Tensor,
+    near: Tensor,
+    valid: Tensor | None = None,
+    scratch: ScratchBuffers | None = None,
 ) -> Tensor:
     """Return W', (B, N, N): true where raw features are as close as i's near moments on average.
 
@@ -72,17 +75,17 @@ def alike_window(
     others = near & ~torch.eye(near.shape[-1], dtype=torch.bool, device=near.device)
     if valid is not None:
         others &= valid[:, None, :]
-    summed = (scratch or Scratch()).take("pairs", near.shape, distances, distances.dtype)
+    summed = (scratch or ScratchBuffers()).get("pairs", near.shape, distances, distances.dtype)
     torch.mul(distances, others, out=summed)
     threshold = summed.sum(-1) / others.sum(-1).clamp_min(1)  # δ; 0 with no other moment
-    alike = distances <= threshold[:, :, None]
+    similar = distances <= threshold[:, :, None]
     if valid is not None:
-        alike &= valid[:, None, :] & valid[:, :, None]
-    return alike
+        similar &= valid[:, None, :] & valid[:, :, None]
+    return similar
 
 
 def choose_pairs(
-    near: Tensor, alike: Tensor | None, bootstrap: Bootstrap, valid: Tensor | None = None
+    near: Tensor, similar: Tensor | None, bootstrap: Bootstrap, valid: Tensor | None = None
 ) -> Pairs:
     """Say which pairs attract and which repel each other.
 
@@ -95,10 +98,10 @@ def choose_pairs(
     """
     if bootstrap == "none":
         return Pairs(near, ~near)
-    assert alike is not None
+    assert similar is not None
     if bootstrap == "sampled":
         if valid is not None:
-            alike = torch.where(valid[:, None, :] & valid[:, :, None], alike, near)
-        return Pairs(alike, ~alike)
-    union = near | alike
+            similar = torch.where(valid[:, None, :] & valid[:, :, None], similar, near)
+        return Pairs(similar, ~similar)
+    union = near | similar
     return Pairs(near if bootstrap == "negatives" else union, ~union)

@@ -12,7 +12,7 @@ from stepreel.report.palette import Kind, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
 from stepreel.storyboard.schema import Storyboard
-from stepreel.system.files import explained, write_text
+from stepreel.system.files import explain_write_errors, write_text
 
 _MOST_PICTURES = 5
 
@@ -51,7 +51,7 @@ def write_index(
     failed  the name of each recording without a storyboard, and the reason
     """
     path = folder / "index.html"
-    with explained(folder):
+    with explain_write_errors(folder):
         write_text(path, _render_index(folder, boards, failed))
     return path
 

@@ -11,7 +11,7 @@ from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS, Export
 from stepreel.report.page import render_page
 from stepreel.storyboard.schema import Storyboard
-from stepreel.system.files import explained, write_bytes, write_text
+from stepreel.system.files import explain_write_errors, write_bytes, write_text
 
 PAGE = "storyboard.html"
 CONTRACT = "storyboard.json"
@@ -30,7 +30,7 @@ def write_report(
     pictures  the JPEG of each step, by the step's index
     strip     the JPEG of thumbnails that `board.strip` describes
     """
-    with explained(folder):
+    with explain_write_errors(folder):
         written = _write_pictures(board, folder, pictures, strip)
         texts: dict[str, str | bytes] = {CONTRACT: board.to_json()}
         texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}

@@ -41,11 +41,11 @@ def fit_centres(
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    aside = _set_aside(embeddings, pauses)
-    if all(mask.all() for mask in aside):
+    excluded = _excluded(embeddings, pauses)
+    if all(mask.all() for mask in excluded):
         raise RecordingError("no cue knows anything of any moment; there is nothing to cluster")
     points: Floats = np.concatenate(
-        [track.features[~mask] for track, mask in zip(embeddings, aside, strict=True)]
+        [track.features[~mask] for track, mask in zip(embeddings, excluded, strict=True)]
     )
     n_clusters = min(n_clusters, len(points))
     with warnings.catch_warnings(), _threads_for(points):
@@ -72,19 +72,19 @@ def assign_recordings(
 ) -> list[Clustering]:
     """Give every moment of every recording its nearest centre."""
     return [
-        assign_to_centres(track, centres, set_aside=mask)
-        for track, mask in zip(embeddings, _set_aside(embeddings, pauses), strict=True)
+        assign_to_centres(track, centres, excluded=mask)
+        for track, mask in zip(embeddings, _excluded(embeddings, pauses), strict=True)
     ]
 
 
-def _set_aside(embeddings: Sequence[FeatureTrack], pauses: Sequence[Mask] | None) -> list[Mask]:
+def _excluded(embeddings: Sequence[FeatureTrack], pauses: Sequence[Mask] | None) -> list[Mask]:
     if pauses is None:
         return [~track.valid for track in embeddings]
     return [~track.valid | pause for track, pause in zip(embeddings, pauses, strict=True)]
 
 
 def assign_to_centres(
-    track: FeatureTrack, centres: Floats, *, set_aside: Mask | None = None
+    track: FeatureTrack, centres: Floats, *, excluded: Mask | None = None
 ) -> Clustering:
     """Give every moment its nearest centre, and the distances to that and the next nearest."""
     distances = distances_to(track.features, centres)  # (T, K)
@@ -93,9 +93,9 @@ def assign_to_centres(
     own = distances[rows, labels].copy()
     distances[rows, labels] = np.inf
     others = distances.min(axis=1)
-    if set_aside is None:
-        set_aside = ~track.valid
-    return Clustering(track.times, labels, own, others, set_aside, n_clusters=len(centres))
+    if excluded is None:
+        excluded = ~track.valid
+    return Clustering(track.times, labels, own, others, excluded, n_clusters=len(centres))
 
 
 def distances_to(points: Floats, centres: Floats) -> Floats:

@@ -58,12 +58,12 @@ def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
     Of n moments floor(α·n) go, so a cluster never loses its last one. α is the share expected to be
     background: moments already set aside count towards it.
     """
-    kept = ~clustering.set_aside
+    kept = ~clustering.excluded
     for cluster in range(clustering.n_clusters):
         is_member = clustering.labels == cluster
         members = np.flatnonzero(is_member & kept)
-        n_aside = int(is_member.sum()) - len(members)
-        n_trimmed = max(0, int(background_ratio * is_member.sum()) - n_aside)
+        n_excluded = int(is_member.sum()) - len(members)
+        n_trimmed = max(0, int(background_ratio * is_member.sum()) - n_excluded)
         farthest = np.argsort(clustering.distances[members], kind="stable")[::-1][:n_trimmed]
         kept[members[farthest]] = False
     return kept

@@ -50,7 +50,7 @@ def assemble_storyboard(
         recording=_reference(recording, folder),
         steps=_steps(found.segments, clock, with_pictures=thumbnails is not None),
         timeline=_timeline(clustering, found, background, clock),
-        uncertain=[clock.span(run) for run in runs(~found.kept & ~clustering.set_aside)],
+        uncertain=[clock.span(run) for run in runs(~found.kept & ~clustering.excluded)],
         background=[clock.span(run) for run in background],
         strip=None if thumbnails is None else _strip(thumbnails),
         notes=[
@@ -137,7 +137,7 @@ def _timeline(
             return "step", found.segments[step].cluster, step + 1
         if in_background[moment]:
             return "background", None, None
-        if clustering.set_aside[moment]:
+        if clustering.excluded[moment]:
             return "left-out", None, None
         cluster = int(clustering.labels[moment])
         return ("left-out" if found.kept[moment] else "uncertain"), cluster, None

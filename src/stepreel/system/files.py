@@ -52,7 +52,7 @@ def _give_usual_permissions(path: str) -> None:
 
 
 @contextlib.contextmanager
-def explained(folder: Path) -> Iterator[None]:
+def explain_write_errors(folder: Path) -> Iterator[None]:
     """Turn an `OSError` while writing into `folder` into an `OutputError` that says what to do."""
     try:
         yield

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def interrupts_held_back() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Let a Ctrl-C that comes meanwhile take effect afterwards.
 
     Loading a large extension module is such a time: an interrupt inside its C++ start-up ends the
@@ -29,7 +29,7 @@ def interrupts_held_back() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interrupts_win() -> Iterator[None]:
+def preserve_interrupts() -> Iterator[None]:
     """Let a Ctrl-C stay one, where a library would turn it into an error of its own or lose it."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -84,14 +84,14 @@ class Entry:
 
     def read(self) -> dict[str, NDArray[Any]]:
         """Return all arrays of the finished file."""
-        with _reading(self.path), _open(self.path) as file:
+        with _explain_cache_read_errors(self.path), _open(self.path) as file:
             return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
 
     def join_shards(self, count: int) -> None:
         """Turn shards 0..count-1 into the finished file, one shard in memory at a time."""
         shards = [self.shard(number) for number in range(count)]
         try:
-            with writing(self.path):
+            with explain_cache_write_errors(self.path):
                 _join(shards, self.path, self.fingerprint)
         except (StoreError, SafetensorError):
             if not self.exists():  # else another run on the same recording was faster
@@ -153,13 +153,13 @@ def read_facts(entry: Entry) -> dict[str, Any] | None:
 def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
     """Write a small JSON file beside an entry."""
     path = entry.path.with_suffix(".json")
-    with writing(path):
+    with explain_cache_write_errors(path):
         write_text(path, json.dumps({**facts, "fingerprint": entry.fingerprint}, indent=1))
 
 
 def read_slice(path: Path, name: str, start: int, stop: int) -> NDArray[Any]:
     """Read rows start..stop of one array without loading the rest."""
-    with _reading(path), _open(path) as file:
+    with _explain_cache_read_errors(path), _open(path) as file:
         rows: NDArray[Any] = file.get_slice(name)[start:stop]
         return rows
 
@@ -184,7 +184,7 @@ def _rows(path: Path, fingerprint: str) -> int | None:
 def _write(path: Path, arrays: Arrays, fingerprint: str) -> None:
     metadata = {"fingerprint": fingerprint, "rows": str(_count_rows(arrays))}
     content = save({key: np.ascontiguousarray(a) for key, a in arrays.items()}, metadata)
-    with writing(path):
+    with explain_cache_write_errors(path):
         write_bytes(path, content)
 
 
@@ -223,7 +223,7 @@ def _join(shards: Sequence[Path], path: Path, fingerprint: str) -> None:
                 out.write(np.ascontiguousarray(file.get_tensor(name)).data)
 
 
-class writing:  # noqa: N801 - reads as a word: with writing(path)
+class explain_cache_write_errors:  # noqa: N801 - reads as a word: with writing(path)
     """Turn the operating system's refusal to write into a message with a way out."""
 
     def __init__(self, path: Path) -> None:
@@ -241,7 +241,7 @@ class writing:  # noqa: N801 - reads as a word: with writing(path)
             raise StoreError(f"{why}; {advice}") from problem
 
 
-class _reading:  # noqa: N801 - see writing
+class _explain_cache_read_errors:  # noqa: N801 - see writing
     """Turn a damaged or vanished cache file into a message with a way out."""
 
     def __init__(self, path: Path) -> None:

@@ -46,14 +46,14 @@ def walk_moments(
     Starting later gives the very moments a start at 0 would have given.
     """
     decoding = decoding if decoding is not None else Decoding()
-    shrinker = _Shrinker(video)
+    builder = _MomentBuilder(video)
     index = first_index
-    before: _Shown | None = None
-    shown: _Shown | None = None
+    before: _DecodedFrame | None = None
+    shown: _DecodedFrame | None = None
     for frame, seconds in frames_from(video, max(0.0, first_index / rate - LEAD_SECONDS), decoding):
-        after = _Shown(frame, seconds)
+        after = _DecodedFrame(frame, seconds)
         while shown is not None and index / rate < after.seconds - STAMP_TOLERANCE_SECONDS:
-            yield shrinker.moment(index, rate, shown, (shown, after))
+            yield builder.moment(index, rate, shown, (shown, after))
             index += 1
         before, shown = shown, after
     if shown is None:
@@ -61,12 +61,12 @@ def walk_moments(
     decoding.end_seconds = shown.seconds + display_seconds(shown.frame, video)
     pair = (before, shown) if before is not None else None
     while index / rate < decoding.end_seconds - STAMP_TOLERANCE_SECONDS or index == 0:
-        yield shrinker.moment(index, rate, shown, pair)
+        yield builder.moment(index, rate, shown, pair)
         index += 1
 
 
 @dataclass
-class _Shown:
+class _DecodedFrame:
     """A decoded frame and, once needed, its small pictures."""
 
     frame: VideoFrame
@@ -76,7 +76,7 @@ class _Shown:
 
 
 @dataclass
-class _Shrinker:
+class _MomentBuilder:
     """Makes the small upright pictures of one recording; each frame is shrunk at most once."""
 
     video: VideoFile
@@ -89,7 +89,11 @@ class _Shrinker:
         self._gray_size = fit_inside(*size, FLOW_PIXELS)
 
     def moment(
-        self, index: int, rate: float, shown: _Shown, pair: tuple[_Shown, _Shown] | None
+        self,
+        index: int,
+        rate: float,
+        shown: _DecodedFrame,
+        pair: tuple[_DecodedFrame, _DecodedFrame] | None,
     ) -> Moment:
         first, second = pair if pair else (shown, None)
         return Moment(
@@ -101,12 +105,12 @@ class _Shrinker:
             interval_seconds=0.0 if second is None else second.seconds - first.seconds,
         )
 
-    def _rgb(self, shown: _Shown) -> Picture:
+    def _rgb(self, shown: _DecodedFrame) -> Picture:
         if shown.rgb is None:
             shown.rgb = shrink(shown.frame, self._rgb_size, "rgb24")
         return shown.rgb
 
-    def _gray(self, shown: _Shown) -> Picture:
+    def _gray(self, shown: _DecodedFrame) -> Picture:
         if shown.gray is None:
             shown.gray = shrink(shown.frame, self._gray_size, "gray")
         return shown.gray

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from stepreel.errors import DatasetError, StepreelError
 from stepreel.evaluation.truth.annotation import location
-from stepreel.system.files import explained, write_text
+from stepreel.system.files import explain_write_errors, write_text
 
 WARNING = """\
 {path} is a pickle. Reading a pickle can run code that whoever made the file put into it.
@@ -36,7 +36,7 @@ def convert(path: Path) -> Path:
     """Write FILE.json beside FILE.pkl and return its path."""
     mapping = _read(path)
     target = path.with_suffix(".json")
-    with explained(target.parent):
+    with explain_write_errors(target.parent):
         write_text(target, json.dumps(mapping, indent=0) + "\n")
     return target
 

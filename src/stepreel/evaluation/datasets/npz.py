@@ -26,7 +26,7 @@ from stepreel.evaluation.truth.step_list import (
     number_by_name,
     parse_step_number,
 )
-from stepreel.features.array_files import REAL_NUMBERS, Arrays, memory_suffices, read_arrays
+from stepreel.features.array_files import REAL_NUMBERS, Arrays, explain_memory_errors, read_arrays
 from stepreel.features.feature_files import TIMES, FeatureRecording, recording_from_arrays
 from stepreel.types import cues_and_widths, moment_seconds, readable
 
@@ -60,7 +60,7 @@ class _File:
         times = self.moments.times
         if not self.own_times and fps and cues[0] in self.widths:
             times = np.arange(len(self.arrays[cues[0]])) / fps
-        with memory_suffices(self.path):
+        with explain_memory_errors(self.path):
             recording = recording_from_arrays(
                 self.path.stem, times, self.arrays, cues=cues, path=self.path
             )

@@ -18,10 +18,10 @@ from stepreel.evaluation.truth.step_list import StepList
 from stepreel.features.array_files import (
     NPY_CUE,
     REAL_NUMBERS,
-    errors_named,
-    headers_in,
-    memory_suffices,
+    explain_memory_errors,
+    explain_read_errors,
     read_arrays,
+    read_headers,
 )
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds, readable
@@ -107,8 +107,8 @@ def array_shapes(path: Path) -> dict[str, Shape]:
 
     Only headers are read; RecordingError if they cannot be, or if there are pickled objects.
     """
-    with errors_named(path):
-        return {name: header.shape for name, header in headers_in(path).items()}
+    with explain_read_errors(path):
+        return {name: header.shape for name, header in read_headers(path).items()}
 
 
 def feature_seconds(path: Path, fps: float | None) -> float:
@@ -170,7 +170,7 @@ def build_recording(
             raise RecordingError(
                 f"{readable(path.name)}: contains {str(array.dtype)[:40]}; expected real numbers"
             )
-    with memory_suffices(path):
+    with explain_memory_errors(path):
         tracks = {cue: _track(name, cue, array, times) for cue, array in arrays.items()}
     check_any_valid(readable(path.name), tracks)
     with path.open("rb") as file:

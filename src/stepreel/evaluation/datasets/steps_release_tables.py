@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stepreel.errors import DatasetError, RecordingError
 from stepreel.evaluation.datasets.reading import require
 from stepreel.evaluation.truth.annotation import Problems, location
-from stepreel.features.array_files import errors_named, headers_in
+from stepreel.features.array_files import explain_read_errors, read_headers
 from stepreel.types import Floats, Labels, readable
 
 APPEARANCE, MOTION = "appearance", "motion"
@@ -81,8 +81,8 @@ def _appearance_shape(path: Path) -> tuple[int, int]:
 
 def _motion_shape(path: Path) -> tuple[int, int]:
     try:
-        with errors_named(path):
-            table = headers_in(path)[""]
+        with explain_read_errors(path):
+            table = read_headers(path)[""]
     except RecordingError as problem:
         raise DatasetError(str(problem)) from problem
     if len(table.shape) != 2 or table.dtype.kind not in "fiu":
