@@ -160,10 +160,10 @@ def test_a_model_of_features_refuses_videos_and_the_other_way_round(shelf, tmp_p
     model = stepreel.load_model(tmp_path / "hands")
     with pytest.raises(ValueError, match="trained on feature files with the cues hands, not on"):
         model.find_key_steps(shelf)
-    with pytest.raises(ValueError, match="knows 4 kinds of steps, not 5"):
+    with pytest.raises(ValueError, match="has 4 kinds of steps, not 5"):
         model.find_key_steps(hands(), clusters=5)
     assert len(model.find_key_steps(hands(3)).steps) == 4
-    with pytest.raises(stepreel.ModelError, match="no model here"):
+    with pytest.raises(stepreel.ModelError, match="contains no model"):
         stepreel.load_model(tmp_path / "nowhere")
 
 
@@ -255,10 +255,10 @@ def test_videos_and_features_do_not_mix(shelf):
         ({}, "no arrays"),
         ({"hands": np.eye(4)}, r"hands: expected a pair \(times, features\)"),
         ({"a": ([0, 1], np.eye(2)), "b": ([0, 2], np.eye(2))}, "b: its times differ from those of"),
-        ({"hands": ([0, 0], np.eye(2))}, "times must be finite seconds that increase"),
+        ({"hands": ([0, 0], np.eye(2))}, "times must be finite and increasing seconds"),
         ({"hands": ([0, 1], np.ones(2))}, "no two-dimensional array"),
         ({"hands": ([0, 1, 2], np.eye(2))}, "hands has 2 rows, but there are 3 times"),
-        ({"all": ([0, 1], np.eye(2))}, "a cue cannot be called 'all'"),
+        ({"all": ([0, 1], np.eye(2))}, "'all' cannot be the name of a cue"),
     ],
 )
 def test_arrays_that_cannot_be_used_are_explained(source, message):

@@ -23,7 +23,7 @@ def test_defaults_are_the_papers_values():
     assert (settings.key_steps.background_ratio, settings.key_steps.split_gap_seconds) == (0.1, 2.0)
 
 
-def test_overrides_go_on_top_of_the_preset():
+def test_overrides_take_precedence_over_the_preset():
     settings = load_settings("quick", parse_assignments(["train.epochs=20", "extract.cues=motion"]))
     assert settings.train.epochs == 20
     assert settings.extract.cues == ("motion",)
@@ -35,7 +35,7 @@ def test_overrides_go_on_top_of_the_preset():
     [
         ("quik", "train.epochs=1", "unknown preset 'quik'; known: .*quick"),
         ("quick", "train.epoch=1", "unknown setting 'train.epoch'; known here: .*epochs"),
-        ("quick", "training.epochs=1", "unknown setting .*begin with: .*train"),
+        ("quick", "training.epochs=1", "unknown setting .*start with: .*train"),
         ("quick", "train.epochs=many", "train.epochs='many'.*integer"),
         ("quick", "train.epochs=0", "train.epochs='0'.*greater"),
         ("quick", "train.epochs", "not of the form name=value"),
@@ -44,7 +44,7 @@ def test_overrides_go_on_top_of_the_preset():
         ("quick", "extract.shard_seconds=inf", "finite"),
     ],
 )
-def test_a_wrong_name_or_value_is_explained(preset, assignment, message):
+def test_an_invalid_name_or_value_is_explained(preset, assignment, message):
     with pytest.raises(ValueError, match=message):
         load_settings(preset, parse_assignments([assignment]))
 
@@ -54,10 +54,10 @@ def test_a_wrong_name_or_value_is_explained(preset, assignment, message):
     [
         ("embed.cues=gaze", "embed.cues: gaze is not among the cues; known here: all, main, a, b"),
         ("loss.bootstrap_on=a,x", "loss.bootstrap_on: x is not among the cues"),
-        ("loss.cue_weights=1,1,1; 0,1,0; 0,0,1", "one row and one column per cue .* here 2"),
+        ("loss.cue_weights=1,1,1; 0,1,0; 0,0,1", "one row and one column per cue, 2 of each"),
     ],
 )
-def test_choices_of_cues_are_checked_against_the_cues_there_are(assignment, message):
+def test_selected_cues_are_checked_against_the_available_ones(assignment, message):
     settings = load_settings("quick", parse_assignments([assignment]))
     with pytest.raises(ValueError, match=message):
         check_cue_choices(settings, ["a", "b"])

@@ -114,7 +114,7 @@ def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepre
     for name in ("colour", "kitchen", "mixture", "audacity", "binary"):
         assert f"{name} (my-package 0.1.0)" in text
     assert "broken (my-package 0.1.0): ModuleNotFoundError" in text
-    assert "later (my-package 0.1.0): it has version 99; this stepreel expects" in text
+    assert "later (my-package 0.1.0): it has api_version 99; this stepreel expects" in text
 
 
 def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
@@ -151,7 +151,7 @@ def test_a_dataset_and_a_method_of_a_package_serve_evaluate(stepreel, kitchen, t
     assert strict["equal-split"]["f1"]["mean"] == 100
     assert strict["mixture"]["f1"]["mean"] > 95
     assert results["method_kinds"]["mixture"] == "other"
-    assert "version 99" in results["skipped"]["later"]
+    assert "api_version 99" in results["skipped"]["later"]
     assert "later" in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""Typed settings with the paper's values; a preset holds only what differs from them."""
+"""Typed settings whose defaults are the paper's values; a preset lists only what differs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ class _Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Expected:
-    """What to write for a setting of several forms; the first form's complaint would mislead."""
+    """The accepted forms of a setting with several types.
+
+    Pydantic reports the error of the first type it tried, which would mislead.
+    """
 
     text: str
 
 
 def _split(value: object) -> object:
-    """Read comma-separated text as a list."""
+    """Split comma-separated text into a list."""
     if not isinstance(value, str):
         return value
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def parse_cues(text: str) -> CueChoice:
-    """Read a choice of cues: main, all, or comma-separated names.
+    """Parse a selection of cues: main, all, or comma-separated names.
 
     >>> parse_cues("all"), parse_cues("hands, gaze")
     ('all', ('hands', 'gaze'))
@@ -58,7 +61,7 @@ def _parse_cues(value: object) -> object:
 
 
 def _parse_rows(value: object) -> object:
-    """Read rows of numbers, "1,1; 0,1"; names stay as they are."""
+    """Parse rows of numbers such as "1,1; 0,1"; leave names unchanged."""
     if not isinstance(value, str) or not any(letter.isdigit() for letter in value):
         return value
     return [[cell.strip() for cell in row.split(",")] for row in value.split(";")]
@@ -70,7 +73,7 @@ def _parse_none(value: object) -> object:
 
 CueNames = Annotated[tuple[str, ...], BeforeValidator(_split)]
 CueChoice = Literal["main", "all"] | tuple[str, ...]
-"""Some of the cues: the first, all of them, or these."""
+"""A selection of cues: the main (first) one, all, or those named."""
 
 Cues = Annotated[
     CueChoice, BeforeValidator(_parse_cues), Expected("main, all, or comma-separated names of cues")
@@ -86,11 +89,16 @@ OptionalCount = Annotated[int | None, BeforeValidator(_parse_none)]
 
 
 class ExtractSettings(_Settings):
-    """How a recording becomes tracks."""
+    """How tracks are extracted from a video."""
 
-    cues: CueNames = Field(("appearance", "motion"), description="The first is the main one.")
+    cues: CueNames = Field(("appearance", "motion"), description="The first is the main cue.")
     moments_per_second: float = Field(4.0, gt=0, le=120)
-    shard_seconds: float = Field(600.0, ge=1, description="How much an interruption can cost.")
+    shard_seconds: float = Field(
+        600.0,
+        ge=1,
+        description="Length of the shards in which features are saved; "
+        "at most this much is extracted again after an interruption.",
+    )
 
 
 Bootstrap = Literal["none", "sampled", "negatives", "union"]
@@ -99,49 +107,58 @@ Bootstrap = Literal["none", "sampled", "negatives", "union"]
 class LossSettings(_Settings):
     """The BMC2 loss."""
 
-    window_seconds: float = Field(10.0, gt=0, description="σ: moments this near are alike.")
+    window_seconds: float = Field(
+        10.0, gt=0, description="σ: moments at most this far apart are similar."
+    )
     window_frames: OptionalNumber = Field(
-        None, gt=0, description="σ in moments of the track, instead of seconds."
+        None, gt=0, description="σ in moments of the track; overrides window_seconds."
     )
     bootstrap: Bootstrap = Field(
-        "union", description="What moments that look alike change: see `windows.choose_pairs`."
+        "union", description="How similar-looking moments are used: see `windows.choose_pairs`."
     )
     bootstrap_on: Cues = Field(
-        "all", description="Cues whose raw features find alike moments far apart."
+        "all", description="Cues whose raw features are compared to find similar moments."
     )
     cue_weights: CueWeights = Field(
-        "paper", description="λ: a name (paper: all-pairs for two cues, else main-cue), or rows."
+        "paper",
+        description="λ: a name (paper: all-pairs for up to two cues, else main-cue), or rows.",
     )
     alignment_weight: float = Field(
         0.0, ge=0, description="Weight of the soft-DTW alignment between recordings."
     )
-    alignment_smoothing: float = Field(0.1, gt=0, description="How soft soft-DTW is.")
+    alignment_smoothing: float = Field(
+        0.1, gt=0, description="Smoothing of soft-DTW; near 0 it is plain DTW."
+    )
 
 
 class TrainSettings(_Settings):
-    """How the encoder learns."""
+    """How the encoder is trained."""
 
-    n_chunks: int = Field(1024, ge=2, description="N: moments sampled from a recording.")
+    n_chunks: int = Field(1024, ge=2, description="N: moments sampled from each recording.")
     chunks_of_mean_length: OptionalNumber = Field(
-        None, gt=0, description="N as a share of the recordings' mean length, instead."
+        None,
+        gt=0,
+        description="N as a fraction of the recordings' mean length; overrides n_chunks.",
     )
     temporal_extent: float = Field(
-        1.0, gt=0, le=1, description="β: share of a recording that one sampling covers."
+        1.0, gt=0, le=1, description="β: fraction of a recording that one sample covers."
     )
     batch_size: int = Field(4, ge=1, le=1024)
-    epochs: int = Field(300, ge=1, description="The most epochs there will be.")
+    epochs: int = Field(300, ge=1, description="Maximum number of epochs.")
     learning_rate: float = Field(1e-3, gt=0)
     drop_after_epochs: Epochs = Field(
-        (), description="The learning rate falls to a tenth after each of these."
+        (), description="Divide the learning rate by 10 after each of these epochs."
     )
     standardise: Literal["none", "recording"] = Field(
-        "none", description="recording: z-score every feature over its recording first."
+        "none", description="recording: z-score every feature over its recording."
     )
     average_seconds: float = Field(
-        0.0, ge=0, description="Describe a moment by its features' mean over so long; 0: as it is."
+        0.0, ge=0, description="Length of the moving average over a moment's features; 0: none."
     )
-    checkpoint_seconds: float = Field(5.0, ge=0, description="How much a crash can cost.")
-    stop_when_settled: bool = Field(False, description="Stop once the loss no longer falls.")
+    checkpoint_seconds: float = Field(
+        5.0, ge=0, description="Time between checkpoints; at most this much is lost in a crash."
+    )
+    stop_when_settled: bool = Field(False, description="Stop once the loss stops falling.")
     seed: int = Field(0, ge=0, le=2**32 - 1)
 
 
@@ -150,11 +167,11 @@ class EncoderSettings(_Settings):
 
     kind: Literal["transformer", "lstm", "tcn"] = "transformer"
     positions: Literal["raw", "none", "after-mlp"] = Field(
-        "raw", description="Where the encoding of time is added; after-mlp is known to collapse."
+        "raw", description="Where the time encoding is added; after-mlp is known to collapse."
     )
     width: int = Field(128, ge=2)
-    n_layers: int = Field(2, ge=1, description="Of the transformer or LSTM.")
-    n_heads: int = Field(2, ge=1, description="Of the transformer.")
+    n_layers: int = Field(2, ge=1, description="Layers of the transformer or LSTM.")
+    n_heads: int = Field(2, ge=1, description="Attention heads of the transformer.")
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
@@ -172,23 +189,27 @@ class EmbedSettings(_Settings):
 
 
 class KeyStepSettings(_Settings):
-    """Algorithm 1, and what of its result is shown."""
+    """Algorithm 1, and which of its segments are shown."""
 
-    n_clusters: int = Field(7, ge=1, le=1000, description="K: kinds of steps to look for.")
-    background_ratio: float = Field(0.1, ge=0, lt=1, description="α: share trimmed per cluster.")
+    n_clusters: int = Field(7, ge=1, le=1000, description="K: number of kinds of steps.")
+    background_ratio: float = Field(
+        0.1, ge=0, lt=1, description="α: fraction of each cluster that is trimmed."
+    )
     leave_out_pauses: bool = Field(
-        False, description="Set aside moments that all borders between steps have in common."
+        False, description="Exclude pauses: moments that look similar at all step boundaries."
     )
     split_gap_seconds: float = Field(2.0, gt=0, description="γ: a longer gap starts a new step.")
-    min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are left out.")
+    min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are not shown.")
     top: OptionalCount = Field(
-        None, ge=1, description="Show so many, the nearest to their centres."
+        None, ge=1, description="Show at most this many steps, those nearest their cluster centre."
     )
-    background_seconds: float = Field(2.0, ge=0, description="Shortest run called background.")
+    background_seconds: float = Field(
+        2.0, ge=0, description="Shortest run of moments that is called background."
+    )
 
 
 class Settings(_Settings):
-    """Everything that decides what a run finds."""
+    """All settings that affect the result of a run."""
 
     extract: ExtractSettings = ExtractSettings()
     loss: LossSettings = LossSettings()
@@ -202,11 +223,11 @@ DEFAULT_PRESET = "quick"
 
 
 class CueChoiceError(SettingsError):
-    """A setting names a cue that is not there, or weights for another number of cues."""
+    """A setting names an unknown cue, or has weights for a different number of cues."""
 
 
 def known_presets() -> list[str]:
-    """Name the presets that come with the package."""
+    """Return the names of the presets in the package."""
     folder = files("stepreel") / "presets"
     return sorted(
         f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")
@@ -216,7 +237,7 @@ def known_presets() -> list[str]:
 def load_settings(
     preset: str = DEFAULT_PRESET, overrides: Mapping[str, object] | None = None
 ) -> Settings:
-    """Resolve a preset and dotted overrides such as {"train.epochs": 20} on top of it."""
+    """Load a preset and apply overrides such as {"train.epochs": 20}."""
     if preset not in known_presets():
         raise SettingsError(f"unknown preset {preset!r}; known: {', '.join(known_presets())}")
     text = (files("stepreel") / "presets" / f"{preset}.toml").read_text(encoding="utf-8")
@@ -227,7 +248,7 @@ def load_settings(
 
 
 def validated(values: Mapping[str, object]) -> Settings:
-    """Return settings from plain values, or raise SettingsError naming the first that is wrong."""
+    """Build settings from plain values; SettingsError names the first invalid one."""
     try:
         return Settings.model_validate(values)
     except ValidationError as problem:
@@ -235,7 +256,7 @@ def validated(values: Mapping[str, object]) -> Settings:
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
-    """Read `--set` arguments.
+    """Parse `--set` arguments.
 
     >>> parse_assignments(["train.epochs=20", "embed.cues=all"])
     {'train.epochs': '20', 'embed.cues': 'all'}
@@ -250,7 +271,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
 
 
 def pick_cues(chosen: CueChoice, cues: Sequence[str], *, setting: str) -> list[str]:
-    """Return the cues that a setting names, in the order in which it names them.
+    """Return the cues that a setting names, in its order.
 
     >>> pick_cues("main", ["appearance", "motion"], setting="embed.cues")
     ['appearance']
@@ -269,30 +290,30 @@ def pick_cues(chosen: CueChoice, cues: Sequence[str], *, setting: str) -> list[s
 
 
 def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
-    """Raise SettingsError if a setting names a cue that is not there, or λ has another size."""
+    """Raise SettingsError if a setting names an unknown cue, or λ does not match their number."""
     pick_cues(settings.loss.bootstrap_on, cues, setting="loss.bootstrap_on")
     pick_cues(settings.embed.cues, cues, setting="embed.cues")
     weights = settings.loss.cue_weights
     if not isinstance(weights, str) and {len(cues)} != {len(weights), *map(len, weights)}:
         rows = "; ".join(",".join(f"{cell:g}" for cell in row) for row in weights)
         raise CueChoiceError(
-            f"loss.cue_weights={rows}: one row and one column per cue are needed, "
-            f"here {len(cues)} ({', '.join(cues)})"
+            f"loss.cue_weights={rows}: expected one row and one column per cue, "
+            f"{len(cues)} of each ({', '.join(cues)})"
         )
     if not isinstance(weights, str) and not any(cell for row in weights for cell in row):
-        raise SettingsError("loss.cue_weights: all are 0; at least one cue must be learned from")
+        raise SettingsError("loss.cue_weights: all weights are 0; at least one must be positive")
 
 
 def _put(values: dict[str, Any], name: str, value: object) -> None:
     section, dot, field = name.partition(".")
     if section not in Settings.model_fields or not dot:
         known = ", ".join(f"{part}.…" for part in Settings.model_fields)
-        raise SettingsError(f"unknown setting {name!r}; settings begin with: {known}")
+        raise SettingsError(f"unknown setting {name!r}; setting names start with: {known}")
     values.setdefault(section, {})[field] = value
 
 
 def _explain(problem: ValidationError) -> str:
-    """Say what is wrong with the first setting that is, and what is known or expected there."""
+    """Describe the first invalid setting, and the names or values expected there."""
     error = problem.errors()[0]
     name = ".".join(str(part) for part in error["loc"][:2])
     section = Settings.model_fields.get(str(error["loc"][0]))
@@ -302,5 +323,5 @@ def _explain(problem: ValidationError) -> str:
     field = fields.get(str(error["loc"][1])) if len(error["loc"]) > 1 else None
     for extra in field.metadata if field else ():
         if isinstance(extra, Expected):
-            return f"setting {name}: {error['input']!r} is not understood; expected {extra.text}"
+            return f"setting {name}: {error['input']!r} is not valid; expected {extra.text}"
     return f"setting {name}={error['input']!r}: {error['msg']}"

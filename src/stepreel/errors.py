@@ -1,14 +1,14 @@
-"""The errors stepreel raises for the outside world; a bad argument is a plain `ValueError`."""
+"""Errors in files, settings and the environment; a bad argument is a plain `ValueError`."""
 
 from __future__ import annotations
 
 
 class SettingsError(ValueError):
-    """A setting, a preset or a combination of options is wrong; the message names what is known."""
+    """A setting, preset or combination of options is invalid; the message lists valid ones."""
 
 
 class StepreelError(Exception):
-    """Something outside the program is wrong; the message says what to do about it."""
+    """A problem outside the program; the message says what to do about it."""
 
 
 class RecordingError(StepreelError):
@@ -24,7 +24,7 @@ class ModelError(StepreelError):
 
 
 class OutputError(StepreelError):
-    """A result cannot be written where it was asked for."""
+    """A result cannot be written to its output folder."""
 
 
 class DatasetError(StepreelError):
@@ -32,7 +32,7 @@ class DatasetError(StepreelError):
 
 
 class DatasetMissingError(DatasetError):
-    """A file or folder that the dataset must have is missing."""
+    """A required file or folder of a dataset is missing."""
 
 
 class PluginError(StepreelError):

@@ -1,4 +1,4 @@
-"""The data types that the stages of the pipeline pass on."""
+"""The data types passed between the stages of the pipeline."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Seconds = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_NO_TEXT = re.compile("[\ud800-\udfff]")  # halves of characters, and bytes of odd file names
+_SURROGATES = re.compile("[\ud800-\udfff]")  # also how Python represents undecodable file names
 
 Progress = Callable[[str, float, float], None]
-"""Called as progress(what is being done, how much is done, how much there is)."""
+"""Called as progress(label, done, total); total is 0 while it is unknown."""
 
 
-def no_progress(what: str, done: float, total: float) -> None:
-    """Report to nobody: the default of everything that takes a `Progress`."""
+def no_progress(label: str, done: float, total: float) -> None:
+    """Ignore progress; the default of every `Progress` parameter."""
 
 
 def readable(name: str) -> str:
-    r"""Replace what is no text in a name, so that it can be written to JSON and shown.
+    r"""Replace characters that cannot be encoded as UTF-8, so that a name can be written and shown.
 
     >>> readable("take\udcff.mp4"), readable("\ud800")
     ('take�.mp4', '�')
     """
-    return _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", name)
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", name)
 
 
 def runs(mask: Mask) -> list[slice]:
-    """Return every run of true moments.
+    """Return the runs of consecutive true values as slices.
 
     >>> runs(np.array([True, True, False, True]))
     [slice(0, 2, None), slice(3, 4, None)]
@@ -46,7 +46,7 @@ def runs(mask: Mask) -> list[slice]:
 
 
 def moment_seconds(times: Seconds) -> float:
-    """Return how long a moment typically lasts: the median spacing, so that gaps do not count.
+    """Return the typical duration of a moment: the median spacing, which ignores gaps.
 
     >>> moment_seconds(np.array([0.0, 0.5, 1.0, 9.0])), moment_seconds(np.array([3.0]))
     (0.5, 1.0)
@@ -56,7 +56,7 @@ def moment_seconds(times: Seconds) -> float:
 
 @dataclass(frozen=True)
 class VideoFile:
-    """A video file and the facts in its header; only its first frames have been decoded."""
+    """A video file and the metadata from its header and first frames."""
 
     path: Path
     fingerprint: str
@@ -70,7 +70,7 @@ class VideoFile:
 
     @property
     def name(self) -> str:
-        """The file's name, as the user knows it."""
+        """The file name, safe to display."""
         return readable(self.path.name)
 
     def __repr__(self) -> str:
@@ -82,11 +82,11 @@ class VideoFile:
 
 @dataclass(frozen=True)
 class FeatureTrack:
-    """One cue of one recording over time; an embedding is just another one.
+    """The features of one cue of one recording over time; an embedding is one, too.
 
     times     (T,) seconds since the first displayed frame, increasing
     features  (T, D)
-    valid     (T,) true where the cue has something to say
+    valid     (T,) false where the cue has no usable features
     """
 
     recording: str
@@ -101,12 +101,12 @@ class FeatureTrack:
         if self.times.shape != self.valid.shape or self.times.shape != self.features.shape[:1]:
             raise ValueError(
                 f"times {self.times.shape}, valid {self.valid.shape} and features "
-                f"{self.features.shape} must agree in their first axis"
+                f"{self.features.shape} must have the same length"
             )
         if np.any(np.diff(self.times) <= 0):
             raise ValueError("times must increase")
         if not np.isfinite(self.features[self.valid]).all():
-            raise ValueError("valid features must be finite; mark what is not as invalid")
+            raise ValueError("valid features must be finite; mark the others as invalid")
 
     def __len__(self) -> int:
         return len(self.times)
@@ -123,7 +123,7 @@ class FeatureTrack:
 
 
 def cues_and_widths(widths: Mapping[str, int]) -> str:
-    """Name cues and widths.
+    """Format cues and their widths.
 
     >>> cues_and_widths({"hands": 26, "gaze": 3})
     'hands (26), gaze (3)'
@@ -134,12 +134,12 @@ def cues_and_widths(widths: Mapping[str, int]) -> str:
 class Recording(Protocol):
     """One recording of a task with its feature tracks, extracted from a video or provided.
 
-    track_settings  per cue, how its features were made; a model accepts only such features
+    track_settings  per cue, how its features were made; a model accepts only the same
     """
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """The name shown to users."""
 
     @property
     def path(self) -> Path | None:
@@ -159,34 +159,34 @@ class Recording(Protocol):
 
     @property
     def start_seconds(self) -> float:
-        """When, on the recording's own clock, its tracks' time 0 is."""
+        """Time on the recording's own clock at which its tracks start (their time 0)."""
 
     @property
     def duration_seconds(self) -> float:
-        """How long the recording lasts, its last moment included."""
+        """Length of the recording, including its last moment."""
 
     @property
     def moment_seconds(self) -> float:
-        """How long a moment lasts."""
+        """Duration of one moment."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about how well it could be read."""
+        """Problems met while reading it, for readers of the result."""
 
     @property
     def track_settings(self) -> dict[str, object]:
-        """See the class."""
+        """How the features of every cue were made; see the class."""
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Which cluster every moment of one recording belongs to, and how well it fits there.
+    """The cluster of every moment of one recording, and its distance to the centres.
 
     labels           (T,) cluster of every moment, 0..n_clusters-1
-    distances        (T,) to the centre of the own cluster
+    distances        (T,) to the centre of its own cluster
     other_distances  (T,) to the nearest other centre; infinite if there is only one cluster
-    excluded         (T,) true where the moment is no part of any step and shaped no cluster:
-                     a pause, or a moment of which no cue knows anything
+    excluded         (T,) true where the moment belongs to no step and was not used to fit clusters:
+                     a pause, or a moment at which no cue is valid
     """
 
     times: Seconds
@@ -200,7 +200,7 @@ class Clustering:
         per_moment = (self.labels, self.distances, self.other_distances, self.excluded)
         shapes = {self.times.shape, *(values.shape for values in per_moment)}
         if len(shapes) != 1 or self.times.ndim != 1:
-            raise ValueError(f"one value per moment is needed everywhere, got shapes {shapes}")
+            raise ValueError(f"all arrays must have one value per moment; got shapes {shapes}")
 
     def __repr__(self) -> str:
         return f"Clustering({len(self.times)} moments in {self.n_clusters} clusters)"

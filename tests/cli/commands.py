@@ -1,4 +1,4 @@
-"""Run the real command in a process of its own, as a user does."""
+"""Run the command in a separate process, as a user does."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ FAST = ["--set", "train.epochs=4", "--set", "train.n_chunks=16", "--set", "extra
 
 
 def obey_permissions():
-    """Take from a root process its right to read and write everything, so that modes matter."""
+    """Drop root's capability to bypass file permissions, so that tests of permissions work."""
     drop_from_bounding_set, dac_override, dac_read_search = 24, 1, 2
     for capability in (dac_override, dac_read_search):
         ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
 def stepreel(*arguments, cwd=None, cache=None, timeout=120, **environment):
-    """Return the finished process; output as text."""
+    """Run the command; return the completed process with its output as text."""
     env = {**os.environ, **environment, "PYTHONWARNINGS": "default"}
     if cache is not None:
         env["STEPREEL_CACHE"] = str(cache)

@@ -1,4 +1,4 @@
-"""The whole job on the embedded default, as `make demo` does it."""
+"""The whole pipeline with default settings, as in `make demo`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cli.commands import stepreel
 
 
 @pytest.mark.slow
-def test_the_demo_finds_the_sample_s_steps_better_than_an_equal_split(tmp_path):
+def test_the_demo_finds_the_steps_of_the_sample_better_than_an_equal_split(tmp_path):
     done = stepreel("demo", "-o", tmp_path / "demo", timeout=400)
     assert done.returncode == 0, done.stderr
     assert "hammer nails" in done.stdout
@@ -28,6 +28,6 @@ def test_the_demo_finds_the_sample_s_steps_better_than_an_equal_split(tmp_path):
         "work-bench.mp4",
         "work-bench.steps.csv",
     ]
-    # A second time everything is there already.
-    again = stepreel("demo", "-o", tmp_path / "demo", timeout=60)
-    assert again.stdout == done.stdout
+    # The second run finds everything in the cache.
+    second = stepreel("demo", "-o", tmp_path / "demo", timeout=60)
+    assert second.stdout == done.stdout

@@ -1,4 +1,4 @@
-"""The command as users type it, right and wrong: message, exit status, and what is on disk."""
+"""`run` as users type it, rightly and wrongly: messages, exit status and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_one_clear_message(done, status, *words):
     assert 0 < len(done.stderr.strip().splitlines()) <= 3
 
 
-def test_one_recording_gives_a_storyboard_and_says_where(folder, tmp_path):
+def test_one_recording_gives_a_storyboard_and_prints_its_path(folder, tmp_path):
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", "-k", 3, *FAST)
     assert done.returncode == 0, done.stderr
     assert str(tmp_path / "out" / "take1" / "storyboard.html") in done.stdout
@@ -52,7 +52,7 @@ def test_several_recordings_share_clusters_and_get_an_index(folder, tmp_path):
     assert "2 done, 0 failed" in done.stdout
 
 
-def test_a_broken_recording_is_reported_and_the_rest_is_done(folder, tmp_path):
+def test_a_broken_recording_is_reported_and_the_others_are_processed(folder, tmp_path):
     (tmp_path / "empty.mp4").write_bytes(b"")
     (tmp_path / "words.mp4").write_text("not a video " * 99)
     write_audio(tmp_path / "sound.mp4")
@@ -72,7 +72,7 @@ def test_a_broken_recording_is_reported_and_the_rest_is_done(folder, tmp_path):
     assert "is empty" in (tmp_path / "out" / "index.html").read_text()
 
 
-def test_nothing_that_can_be_done_is_status_two(tmp_path):
+def test_the_exit_status_is_two_if_no_recording_can_be_read(tmp_path):
     (tmp_path / "empty.mp4").write_bytes(b"")
     done = stepreel("run", tmp_path / "empty.mp4", "-o", tmp_path / "out")
     assert_one_clear_message(done, 2, "empty.mp4: is empty")
@@ -85,10 +85,10 @@ def test_one_frame_gives_one_step_and_a_note(tmp_path):
     assert done.returncode == 0, done.stderr
     board = json.loads((tmp_path / "out" / "one" / "storyboard.json").read_text())
     assert len(board["steps"]) == 1
-    assert "fewer than the 7 asked for" in board["notes"][0]
+    assert "fewer than the 7 requested" in board["notes"][0]
 
 
-def test_a_truncated_recording_is_used_and_said(folder, tmp_path):
+def test_a_truncated_recording_is_used_with_a_note(folder, tmp_path):
     whole = write_video(tmp_path / "whole.mkv", steady(180), busy_task()).read_bytes()
     (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
     done = stepreel("run", tmp_path / "cut.mkv", "-o", tmp_path / "out", *FAST)
@@ -96,8 +96,8 @@ def test_a_truncated_recording_is_used_and_said(folder, tmp_path):
     assert "Only the first" in done.stdout
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="takes root's rights as Linux can")
-def test_a_recording_without_permission_is_said(folder, tmp_path):
+@pytest.mark.skipif(sys.platform != "linux", reason="drops root's capabilities, which needs Linux")
+def test_a_recording_without_read_permission_is_reported(folder, tmp_path):
     locked = tmp_path / "locked.mp4"
     locked.write_bytes((folder / "take1.mp4").read_bytes())
     locked.chmod(0)
@@ -114,31 +114,31 @@ def test_a_recording_without_permission_is_said(folder, tmp_path):
         (["--top", "0"], ["top"]),
     ],
 )
-def test_wrong_options_are_explained(folder, tmp_path, arguments, words):
+def test_invalid_options_are_explained(folder, tmp_path, arguments, words):
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", *arguments)
     assert_one_clear_message(done, 2, *words)
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_option_names_itself(folder):
+def test_an_unknown_option_is_reported_with_the_known_ones(folder):
     done = stepreel("run", folder / "take1.mp4", "--clutsers", "3")
     assert done.returncode == 2
-    said = " ".join(done.stderr.replace("│", " ").split())
-    assert "--clutsers" in said
-    assert "Known options:" in said
-    assert "--preset" in said
+    message = " ".join(done.stderr.replace("│", " ").split())
+    assert "--clutsers" in message
+    assert "Known options:" in message
+    assert "--preset" in message
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_in_the_way_of_the_output_is_said_before_any_work(folder, tmp_path):
+def test_a_file_in_the_way_of_the_output_is_reported_first(folder, tmp_path):
     (tmp_path / "out").write_text("mine")
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out")
     assert_one_clear_message(done, 2, "in the way", "-o")
     assert (tmp_path / "out").read_text() == "mine"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="takes root's rights as Linux can")
-def test_a_folder_that_cannot_be_written_is_said(folder, tmp_path):
+@pytest.mark.skipif(sys.platform != "linux", reason="drops root's capabilities, which needs Linux")
+def test_a_read_only_output_folder_is_reported(folder, tmp_path):
     tmp_path.chmod(0o500)
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out")
     assert_one_clear_message(done, 2, "cannot be written", "Permission denied", "-o")
@@ -156,7 +156,7 @@ ODD_NAMES = [
 ]
 
 
-def test_odd_names_are_plain_names(folder, tmp_path):
+def test_unusual_file_names_work(folder, tmp_path):
     for name in ODD_NAMES:
         (tmp_path / name).write_bytes((folder / "take2.mp4").read_bytes())
     done = stepreel("run", "-o", "out", *FAST, "--", *ODD_NAMES, cwd=tmp_path)
@@ -165,31 +165,31 @@ def test_odd_names_are_plain_names(folder, tmp_path):
     assert len(list((tmp_path / "out").glob("*/storyboard.html"))) == len(ODD_NAMES)
     for page in [tmp_path / "out" / "index.html", *(tmp_path / "out").glob("*/storyboard.html")]:
         assert "<script>alert" not in page.read_text()
-    # The same folders again in a second run.
+    # A second run uses the same folders.
     stepreel("run", "-o", "out", *FAST, "--", *ODD_NAMES, cwd=tmp_path)
     assert len(list((tmp_path / "out").glob("*/storyboard.html"))) == len(ODD_NAMES)
 
 
-def test_a_name_that_is_no_text_works(folder, tmp_path):
+def test_a_file_name_that_is_not_valid_utf_8_works(folder, tmp_path):
     name = os.fsdecode(b"take\xff.mp4")
     try:
         (tmp_path / name).write_bytes((folder / "take2.mp4").read_bytes())
     except OSError:
-        pytest.skip("this file system has text names only")
+        pytest.skip("this file system allows only Unicode names")
     done = stepreel("run", name, "-o", "out", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("after_seconds", [0.05, 0.6, 1.5])
-def test_ctrl_c_at_any_point_is_status_130(folder, tmp_path, after_seconds):
+def test_ctrl_c_at_any_point_gives_exit_status_130(folder, tmp_path, after_seconds):
     long = [*FAST[2:], "--set", "train.epochs=100000", "--set", "train.stop_when_settled=false"]
     with subprocess.Popen(
         [sys.executable, "-m", "stepreel", "run", folder / "take1.mp4", "-o", tmp_path, *long],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "STEPREEL_CACHE": str(tmp_path / "cache")},
-        # A shell starts what it runs in the background with Ctrl-C ignored, and so these tests.
+        # Shells start background jobs, and so perhaps these tests, with SIGINT ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         time.sleep(after_seconds)
@@ -198,15 +198,15 @@ def test_ctrl_c_at_any_point_is_status_130(folder, tmp_path, after_seconds):
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
-    if after_seconds > 0.5:  # earlier, Python itself may not have started
+    if after_seconds > 0.5:  # before that, Python may not have started
         assert process.returncode == 130, errors
         assert "Traceback" not in errors
     assert not list(tmp_path.rglob("storyboard.*"))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits the file size as POSIX can")
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the file size, which needs POSIX")
 @pytest.mark.parametrize("limit_kilobytes", [0, 8, 40])
-def test_a_disk_that_is_full_leaves_nothing_that_looks_whole(folder, tmp_path, limit_kilobytes):
+def test_a_full_disk_leaves_no_partial_files(folder, tmp_path, limit_kilobytes):
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit_kilobytes * 1024},) * 2);"
@@ -223,12 +223,12 @@ def test_a_disk_that_is_full_leaves_nothing_that_looks_whole(folder, tmp_path, l
     assert "Traceback" not in done.stderr
     assert "cannot write" in done.stderr or "cannot be written" in done.stderr, done.stderr
     assert not [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
-    again = stepreel(*arguments, cache=tmp_path / "cache")
-    assert again.returncode == 0, again.stderr
+    rerun = stepreel(*arguments, cache=tmp_path / "cache")
+    assert rerun.returncode == 0, rerun.stderr
 
 
-def test_pictures_of_awkward_sizes_are_borne_and_cost_no_other_recording(folder, tmp_path):
-    # 118 pixels: rows come padded. 6 pixels after shrinking: too narrow for optical flow.
+def test_videos_of_unusual_sizes_work(folder, tmp_path):
+    # 118 pixels: rows are padded. 6 pixels after downscaling: too narrow for optical flow.
     write_video(tmp_path / "tall.mp4", steady(40), busy_task(0, width=118, height=256))
     write_video(tmp_path / "wide.mp4", steady(40), busy_task(0, width=640, height=16))
     takes = [tmp_path / "tall.mp4", tmp_path / "wide.mp4", folder / "take1.mp4"]
@@ -246,7 +246,7 @@ def test_a_recording_named_twice_is_used_once(folder, tmp_path):
     assert not (tmp_path / "take1-2").exists()
 
 
-def test_an_index_that_cannot_be_written_leaves_the_storyboards(folder, tmp_path):
+def test_storyboards_are_kept_if_the_index_cannot_be_written(folder, tmp_path):
     (tmp_path / "index.html").mkdir()
     takes = [folder / "take1.mp4", folder / "take2.mp4"]
     done = stepreel("run", *takes, "-o", tmp_path, *FAST)
@@ -254,7 +254,7 @@ def test_an_index_that_cannot_be_written_leaves_the_storyboards(folder, tmp_path
     assert "take2.mp4: " in done.stdout
 
 
-def test_a_picture_that_never_changes_is_said(tmp_path):
+def test_a_video_that_never_changes_gives_a_note(tmp_path):
     write_video(tmp_path / "still.mp4", steady(240), lambda i: gray(120))
     still = [*FAST[:-2], "--set", "extract.cues=appearance"]
     done = stepreel("run", tmp_path / "still.mp4", "-o", tmp_path / "out", *still)
@@ -270,6 +270,6 @@ def test_a_picture_that_never_changes_is_said(tmp_path):
         (["--set", "train.batch_size=10000000"], "less than or equal to 1024"),
     ],
 )
-def test_settings_beyond_reason_are_refused_before_any_work(folder, tmp_path, wrong, words):
+def test_settings_out_of_range_are_rejected_first(folder, tmp_path, wrong, words):
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", *wrong)
     assert_one_clear_message(done, 2, words)

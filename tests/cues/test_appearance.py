@@ -23,7 +23,7 @@ def moment(picture):
     return Moment(0, 0.0, picture, flat, flat, 0.1)
 
 
-def test_features_are_those_of_the_network_itself(cue):
+def test_features_equal_the_output_of_the_network(cue):
     rng = np.random.default_rng(0)
     picture = rng.integers(0, 255, (PIXELS, PIXELS, 3), dtype=np.uint8)
     ours = cue.extract([moment(picture)])["features"]
@@ -33,7 +33,7 @@ def test_features_are_those_of_the_network_itself(cue):
     np.testing.assert_allclose(ours, expected, atol=1e-3)
 
 
-def test_the_weights_are_trained_ones_a_picture_is_nearer_to_itself_brightened_than_to_noise(cue):
+def test_pretrained_weights_place_a_brightened_picture_nearer_than_noise(cue):
     rng = np.random.default_rng(0)
     y, x = np.mgrid[:PIXELS, :PIXELS]
     scene = np.stack([128 + 90 * np.sin(x / 9), 128 + 90 * np.sin(y / 15), (x + y) / 4], -1)
@@ -52,17 +52,17 @@ def test_batching_does_not_change_the_features(cue):
     np.testing.assert_array_equal(together, alone)
 
 
-def test_a_damaged_network_file_is_made_again(cue, tmp_path):
+def test_a_damaged_network_file_is_recreated(cue, tmp_path):
     exported_graph(tmp_path).write_bytes(b"garbage")
-    again = AppearanceCue()
-    again.prepare(tmp_path)
+    repaired = AppearanceCue()
+    repaired.prepare(tmp_path)
     picture = moment(np.full((90, 160, 3), 80, np.uint8))
     np.testing.assert_array_equal(
-        again.extract([picture])["features"], cue.extract([picture])["features"]
+        repaired.extract([picture])["features"], cue.extract([picture])["features"]
     )
 
 
-def test_exporting_says_nothing_to_the_user(tmp_path):
+def test_exporting_prints_nothing(tmp_path):
     code = (
         "import sys; from pathlib import Path; from stepreel.cues.appearance import exported_graph;"
         "exported_graph(Path(sys.argv[1]))"

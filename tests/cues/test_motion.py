@@ -19,7 +19,7 @@ def cells(features):
     return features.reshape(GRID, GRID, CELL_WIDTH)
 
 
-def test_a_field_that_moves_right_everywhere():
+def test_uniform_movement_to_the_right_fills_every_cell():
     field = np.zeros((64, 128, 2), np.float32)
     field[..., 0] = 0.5
     cell = cells(pool_velocity(field))[1, 2]
@@ -44,7 +44,7 @@ def test_opposite_movement_cancels_in_velocity_but_not_in_speed():
     assert cell[4] == cell[8] == 0.5
 
 
-def test_the_cameras_movement_is_taken_out_and_the_hands_stays():
+def test_camera_motion_is_removed_and_hand_motion_kept():
     y, x = np.mgrid[:72, :128].astype(np.float32)
     flow = np.stack([3 + 0.02 * x - 0.01 * y, -1 + 0.01 * x + 0.02 * y], axis=-1)
     flow[40:60, 50:80] += [2.0, -1.0]
@@ -53,12 +53,12 @@ def test_the_cameras_movement_is_taken_out_and_the_hands_stays():
     assert np.abs(own[:35]).max() < 0.1
 
 
-def test_a_still_picture_has_no_movement():
+def test_a_still_picture_has_no_motion():
     assert not remove_camera_motion(np.zeros((20, 30, 2), np.float32)).any()
 
 
 def moment(patch_shift, interval):
-    """Show a textured patch moving to the right over a textured, resting scene."""
+    """Make a textured patch that moves to the right over a textured, still background."""
     rng = np.random.default_rng(0)
     texture = cv2.GaussianBlur(rng.integers(0, 255, (144, 256), dtype=np.uint8), (0, 0), 2)
     patch = cv2.GaussianBlur(rng.integers(0, 255, (80, 80), dtype=np.uint8), (0, 0), 2)
@@ -72,7 +72,7 @@ def test_speed_does_not_depend_on_the_frame_rate():
     cue = MotionCue()
     slow = cue.extract([moment(patch_shift=2, interval=1 / 30)])["features"]
     fast = cue.extract([moment(patch_shift=4, interval=2 / 30)])["features"]
-    # 2 pixels of 256 in 1/30 s, in the cell that lies wholly inside the patch.
+    # 2 pixels of 256 in 1/30 s, in the cell that is entirely inside the patch.
     assert cells(slow[0])[1, 1, 2] == pytest.approx(2 / 256 * 30, rel=0.3)
     assert cells(fast[0])[1, 1, 2] == pytest.approx(cells(slow[0])[1, 1, 2], rel=0.15)
 
@@ -84,9 +84,9 @@ def test_without_a_second_frame_motion_is_invalid():
     assert not arrays["features"].any()
 
 
-def test_a_picture_too_narrow_for_flow_has_no_motion():
+def test_motion_is_invalid_in_a_picture_too_narrow_for_flow():
     gray = np.zeros((6, 256), np.uint8)
     rgb = np.zeros((224, 224, 3), np.uint8)
     moment = Moment(0, 0.0, rgb, gray, gray, 0.04)
-    found = MotionCue().extract([moment])
-    assert found["valid"].tolist() == [False]
+    arrays = MotionCue().extract([moment])
+    assert arrays["valid"].tolist() == [False]

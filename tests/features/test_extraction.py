@@ -12,7 +12,7 @@ from stepreel.video.decode import probe
 
 
 class Brightness:
-    """A cue that can be checked by eye: the mean of the picture, and how often it was asked."""
+    """A cue with a known result, the mean of the picture; records the moments it has seen."""
 
     name = "brightness"
 
@@ -33,7 +33,7 @@ class Brightness:
 
 
 class Interrupted(Brightness):
-    """The same, until somebody presses Ctrl-C in the second shard of four seconds."""
+    """The same, but with Ctrl-C in the second shard of four seconds."""
 
     def extract(self, moments):
         if moments[0].index >= 16:
@@ -55,14 +55,14 @@ def test_every_moment_has_its_own_row(video, tmp_path):
     extraction = extract(video, tmp_path, cue)
     track = extraction.tracks["brightness"]
     assert track.times.tolist() == [i / 4 for i in range(40)]
-    # The frame on screen at i/4 s is 7.5 i, rounded down; its gray level 20 + half of that.
+    # The frame displayed at i/4 s is 7.5 i, rounded down; its gray level is 20 plus half of that.
     expected = [20 + int(7.5 * i) // 2 for i in range(40)]
     assert track.features[:, 0] == pytest.approx(expected, abs=2.5)
     assert extraction.duration_seconds == pytest.approx(10.0, abs=0.02)
     assert sorted(cue.seen) == list(range(40))
 
 
-def test_a_second_run_re_uses_the_store(video, tmp_path):
+def test_a_second_run_reuses_the_store(video, tmp_path):
     first = extract(video, tmp_path, Brightness())
     cue = Brightness()
     second = extract(video, tmp_path, cue)
@@ -72,7 +72,7 @@ def test_a_second_run_re_uses_the_store(video, tmp_path):
     )
 
 
-def test_a_changed_setting_or_file_is_extracted_anew(video, tmp_path):
+def test_a_changed_setting_or_file_is_extracted_again(video, tmp_path):
     extract(video, tmp_path, Brightness())
     changed_setting = Brightness(scale=2.0)
     extract(video, tmp_path, changed_setting)
@@ -83,7 +83,7 @@ def test_a_changed_setting_or_file_is_extracted_anew(video, tmp_path):
     assert len(changed_file.seen) == 40
 
 
-def test_an_interrupted_extraction_goes_on_at_the_first_missing_shard(video, tmp_path):
+def test_an_interrupted_extraction_resumes_at_the_first_missing_shard(video, tmp_path):
     whole = extract(video, tmp_path / "a", Brightness(), shard_seconds=4)
 
     with pytest.raises(KeyboardInterrupt):
@@ -97,7 +97,7 @@ def test_an_interrupted_extraction_goes_on_at_the_first_missing_shard(video, tmp
     assert [len(whole.previews), whole.previews.jpeg(39)] == [40, rest.previews.jpeg(39)]
 
 
-def test_damage_seen_before_an_interruption_is_still_told_after_it(tmp_path):
+def test_damage_found_before_an_interruption_is_still_reported_after_it(tmp_path):
     whole = write_video(tmp_path / "a.mp4", steady(300), busy_task())
     with av.open(str(whole)) as file:
         packet = [packet for packet in file.demux(video=0) if packet.size][20]
@@ -125,7 +125,7 @@ def test_a_cue_added_later_does_not_extract_the_others_again(video, tmp_path):
     assert list(extraction.tracks) == ["brightness", "darkness"]
 
 
-def test_a_truncated_file_is_used_as_far_as_it_goes_and_said(tmp_path):
+def test_a_truncated_file_is_used_as_far_as_possible_with_a_note(tmp_path):
     whole = write_video(tmp_path / "a.mkv", steady(240), busy_task())
     cut = tmp_path / "cut.mkv"
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 6 // 10])
@@ -135,7 +135,7 @@ def test_a_truncated_file_is_used_as_far_as_it_goes_and_said(tmp_path):
     assert "of 8.0 s" in extraction.notes[0]
 
 
-def test_previews_show_the_moment_and_the_strip_the_whole(video, tmp_path):
+def test_previews_show_moments_and_the_strip_shows_the_whole_video(video, tmp_path):
     extraction = extract(video, tmp_path, Brightness())
     picture = cv2.imdecode(np.frombuffer(extraction.previews.jpeg(20), np.uint8), cv2.IMREAD_COLOR)
     assert picture.shape == (360, 480, 3)

@@ -1,4 +1,4 @@
-"""Soft-DTW against a plain double loop written from its definition."""
+"""Compare soft-DTW with a plain double loop that follows the definition."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from stepreel.learn.alignment import alignment_loss, soft_dtw
 
 def plain_soft_dtw(costs, smoothing):
     n, m = costs.shape
-    reached = {(-1, -1): torch.zeros((), dtype=costs.dtype)}
+    totals = {(-1, -1): torch.zeros((), dtype=costs.dtype)}
     for i in range(n):
         for j in range(m):
-            ways = [(i - 1, j - 1), (i - 1, j), (i, j - 1)]
-            known = torch.stack([reached[way] for way in ways if way in reached])
-            softest = -smoothing * torch.logsumexp(-known / smoothing, dim=0)
-            reached[i, j] = costs[i, j] + softest
-    return reached[n - 1, m - 1]
+            cells = [(i - 1, j - 1), (i - 1, j), (i, j - 1)]
+            previous = torch.stack([totals[cell] for cell in cells if cell in totals])
+            soft_minimum = -smoothing * torch.logsumexp(-previous / smoothing, dim=0)
+            totals[i, j] = costs[i, j] + soft_minimum
+    return totals[n - 1, m - 1]
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (4, 7), (7, 3), (1, 4), (3, 1), (1, 1)])
@@ -27,7 +27,7 @@ def test_value_and_gradient_equal_the_plain_double_loop(shape, smoothing):
     costs = torch.rand(2, *shape, generator=generator, dtype=torch.float64)
     ours, plain = costs.clone().requires_grad_(), costs.clone().requires_grad_()
     values = soft_dtw(ours, smoothing)
-    expected = torch.stack([plain_soft_dtw(one, smoothing) for one in plain])
+    expected = torch.stack([plain_soft_dtw(matrix, smoothing) for matrix in plain])
     torch.testing.assert_close(values, expected, rtol=1e-10, atol=1e-10)
     (values * torch.tensor([1.0, 3.0])).sum().backward()
     (expected * torch.tensor([1.0, 3.0])).sum().backward()
@@ -45,7 +45,7 @@ def test_only_different_recordings_are_aligned():
     assert alignment_loss(unit, [5, 5, 6], 0.1).item() != 0.0
 
 
-def test_an_invalid_moment_costs_nothing_and_gets_no_gradient():
+def test_an_invalid_moment_has_no_cost_and_no_gradient():
     rows = torch.nn.functional.normalize(torch.randn(2, 5, 4), dim=-1)
     valid = torch.ones(2, 5, dtype=torch.bool)
     valid[0, 2] = False

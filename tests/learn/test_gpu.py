@@ -1,4 +1,4 @@
-"""The same on an accelerator: loss, gradient, training, embedding."""
+"""Loss, gradient, training and embedding on an accelerator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepreel.types import FeatureTrack
 
 accelerated = pytest.mark.skipif(
     not (torch.cuda.is_available() or torch.backends.mps.is_available()),
-    reason="no CUDA or Metal device here",
+    reason="needs a CUDA or Metal device",
 )
 SETTINGS = load_settings(
     "quick", {"train.epochs": 5, "train.n_chunks": 24, "loss.alignment_weight": 0.1}
@@ -25,12 +25,12 @@ SETTINGS = load_settings(
 
 def recordings():
     rng = np.random.default_rng(0)
-    times, known = np.arange(40) / 4, np.ones(40, bool)
-    known[5:8] = False
+    times, valid = np.arange(40) / 4, np.ones(40, bool)
+    valid[5:8] = False
     return [
         recording_tensors(
             {
-                cue: FeatureTrack("r", cue, times, rng.normal(size=(40, d)).astype("f4"), known)
+                cue: FeatureTrack("r", cue, times, rng.normal(size=(40, d)).astype("f4"), valid)
                 for cue, d in (("appearance", 9), ("motion", 4))
             },
             SETTINGS,
@@ -42,11 +42,11 @@ def recordings():
 @pytest.mark.gpu
 @accelerated
 def test_loss_and_gradient_agree_with_the_cpu():
-    device, found = pick_device("auto"), recordings()
+    accelerator, prepared = pick_device("auto"), recordings()
     gradients = []
-    for place in (torch.device("cpu"), device):
-        encoder = build_encoder({"appearance": 9, "motion": 4}, SETTINGS).to(place)
-        batch = gather([recording.to(place) for recording in found], [torch.arange(24)] * 2)
+    for device in (torch.device("cpu"), accelerator):
+        encoder = build_encoder({"appearance": 9, "motion": 4}, SETTINGS).to(device)
+        batch = gather([recording.to(device) for recording in prepared], [torch.arange(24)] * 2)
         batch_loss(encoder, batch, SETTINGS).backward()
         gradients.append(torch.cat([p.grad.cpu().ravel() for p in encoder.parameters()]))
     assert (gradients[0] - gradients[1]).norm() < 1e-3 * gradients[0].norm()
@@ -55,27 +55,27 @@ def test_loss_and_gradient_agree_with_the_cpu():
 @pytest.mark.gpu
 @accelerated
 @pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
-def test_training_and_embedding_run_there(kind):
+def test_training_and_embedding_run_on_an_accelerator(kind):
     encoder = SETTINGS.encoder.model_copy(update={"kind": kind, "positions": "after-mlp"})
     settings = SETTINGS.model_copy(update={"encoder": encoder})
-    found = recordings()
-    data = TrainingData(found, settings.train.n_chunks)
+    prepared = recordings()
+    data = TrainingData(prepared, settings.train.n_chunks)
     trained = train_encoder(data, settings, device=pick_device("auto"))
-    track = embed_recording(trained.encoder, found[0], ["appearance"], name="r")
+    track = embed_recording(trained.encoder, prepared[0], ["appearance"], name="r")
     assert np.isfinite(track.features).all()
     assert trained.losses[-1] < trained.losses[0]
 
 
-def test_an_accelerator_that_is_not_there_is_refused():
+def test_a_missing_accelerator_is_rejected():
     absent = "mps" if not torch.backends.mps.is_available() else "cuda"
     with pytest.raises(ValueError, match=f"no device '{absent}'; it has: cpu"):
         pick_device(absent)
 
 
-def test_an_unknown_device_is_refused():
+def test_an_unknown_device_is_rejected():
     with pytest.raises(ValueError, match="unknown device 'tpu'; known: auto, cpu, cuda, mps"):
         check_device("tpu")
 
 
-def test_the_cpu_is_always_there():
+def test_the_cpu_is_always_available():
     assert pick_device("cpu").type == "cpu"

@@ -1,4 +1,4 @@
-"""The loss against a plain double loop written from the formula."""
+"""Compare the loss with a plain double loop that follows the formula."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def distances(raw):
 
 
 def plain_window(raw, times, sigma):
-    """Return near and alike moments, one pair at a time, from the definition."""
+    """Return near and similar moments by the definition, one pair at a time."""
     n_batch, n, width = raw.shape
     near = torch.zeros(n_batch, n, n, dtype=torch.bool)
     similar = torch.zeros(n_batch, n, n, dtype=torch.bool)
@@ -42,7 +42,7 @@ def plain_window(raw, times, sigma):
 
 
 def plain_sides(near, similar, bootstrap):
-    """Say of one pair whether it attracts and whether it repels."""
+    """Return whether one pair attracts and whether it repels."""
     if bootstrap == "none":
         return near, not near
     if bootstrap == "sampled":
@@ -112,7 +112,7 @@ def test_the_loss_and_its_gradient_equal_the_plain_double_loop(n_cues, symmetric
     loss.backward()
     expected.backward()
     for a, b in zip(ours, plain, strict=True):
-        # The plain way has no gradient of |0| on the diagonal (it is 0/0 there).
+        # Automatic differentiation of |0| on the diagonal gives NaN.
         torch.testing.assert_close(a.grad, torch.nan_to_num(b.grad), atol=1e-8, rtol=1e-8)
 
 
@@ -183,7 +183,7 @@ def test_the_union_contains_both_parts(bootstrap):
         assert torch.equal(ignored, similar & ~near)
 
 
-def test_cue_weights_can_be_named_or_given():
+def test_cue_weights_can_be_a_name_or_a_matrix():
     assert cue_weight_matrix("paper", 2).tolist() == [[1, 1], [1, 1]]
     assert cue_weight_matrix("main-cue", 2).tolist() == [[1, 1], [0, 1]]
     assert cue_weight_matrix([[1, 0.5], [0, 2]], 2).tolist() == [[1, 0.5], [0, 2]]
@@ -236,7 +236,7 @@ def test_exact_duplicates_give_finite_gradients():
 
 @pytest.mark.parametrize("n_cues", [1, 2])
 @pytest.mark.parametrize("spread", [0.0007, 0.003, 0.01])
-def test_gradients_hold_in_single_precision_for_moments_a_hundredth_apart(n_cues, spread):
+def test_gradients_are_accurate_in_single_precision_for_very_close_moments(n_cues, spread):
     generator = torch.Generator().manual_seed(0)
     shape = (2, 6, 128)
     centre = unit(torch.randn(128, generator=generator, dtype=torch.float64))
@@ -263,7 +263,7 @@ def test_gradients_hold_in_single_precision_for_moments_a_hundredth_apart(n_cues
             assert (a.grad - exact).norm() < within * exact.norm()
 
 
-def test_two_cues_may_be_one_tensor():
+def test_two_cues_may_share_one_tensor():
     raw, times, length, window = example(1, torch.float64)
     weights = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
     valid = [torch.ones(2, 7, dtype=torch.bool)] * 2
@@ -277,7 +277,7 @@ def test_two_cues_may_be_one_tensor():
     torch.testing.assert_close(shared.grad, expected, atol=1e-8, rtol=1e-8)
 
 
-def test_where_raw_features_are_unknown_the_near_window_decides():
+def test_the_near_window_is_used_where_raw_features_are_invalid():
     near = near_window(torch.tensor([[0.0, 1.0, 9.0]]), 2.0)
     similar = torch.tensor([[[True, False, True], [False, False, False], [True, False, True]]])
     valid = torch.tensor([[True, False, True]])
@@ -296,10 +296,12 @@ def test_permuting_recordings_in_a_batch_changes_nothing():
     ones = torch.ones(2, 2)
     projected = [unit(x) for x in raw]
     gamma = time_weights(times, length)
-    one = bmc2_loss(projected, union(window), gamma, cue_weights=ones, valid=valid)
+    original = bmc2_loss(projected, union(window), gamma, cue_weights=ones, valid=valid)
     flipped = [x.flip(0) for x in projected]
-    other = bmc2_loss(flipped, union(window.flip(0)), gamma.flip(0), cue_weights=ones, valid=valid)
-    assert one.item() == pytest.approx(other.item(), rel=1e-12)
+    permuted = bmc2_loss(
+        flipped, union(window.flip(0)), gamma.flip(0), cue_weights=ones, valid=valid
+    )
+    assert original.item() == pytest.approx(permuted.item(), rel=1e-12)
 
 
 def test_time_weights_are_normalised_by_length():
@@ -308,13 +310,13 @@ def test_time_weights_are_normalised_by_length():
     torch.testing.assert_close(gamma, expected)
 
 
-def test_the_near_window_includes_its_border():
+def test_the_near_window_includes_its_boundary():
     near = near_window(torch.tensor([[0.0, 3.0, 6.5]]), 3.0)
     assert near.tolist() == [[[True, True, False], [True, True, False], [False, False, True]]]
 
 
-def test_the_alike_window_follows_the_definition_worked_out_by_hand():
-    # One channel: left as it is. Distances are differences; the window holds neighbours.
+def test_the_similar_window_equals_an_example_computed_by_hand():
+    # One channel, left unchanged. Distances are differences; the window contains neighbours.
     raw = torch.tensor([[[0.0], [1.0], [3.0], [0.5]]])
     near = near_window(torch.tensor([[0.0, 1.0, 2.0, 9.0]]), 1.0)
     # Mean distance to the near others: 1, (1+2)/2, 2, and none for the last: 0.
@@ -327,14 +329,14 @@ def test_the_alike_window_follows_the_definition_worked_out_by_hand():
     assert similar_window(distances(raw), near)[0].tolist() == expected
 
 
-def test_an_invalid_moment_is_alike_to_none():
+def test_an_invalid_moment_is_similar_to_none():
     raw = torch.zeros(1, 3, 1)
     valid = torch.tensor([[True, False, True]])
     similar = similar_window(distances(raw), torch.ones(1, 3, 3, dtype=torch.bool), valid)
     assert similar[0].tolist() == [[True, False, True], [False] * 3, [True, False, True]]
 
 
-def test_standardising_leaves_flat_and_single_channels_alone():
+def test_standardising_does_not_change_flat_and_single_channels():
     raw = torch.tensor([[1.0, 3.0], [2.0, 2.0]])
     standardise_over_channels_(raw)
     torch.testing.assert_close(raw[0], torch.tensor([-1.0, 1.0]) / math.sqrt(2))

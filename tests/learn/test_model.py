@@ -32,11 +32,11 @@ def learn(takes, settings, store, *, model=None):
 
 
 def take(folder, name, *, seed=0, hands=5, n=60):
-    """Write a recording of three steps as features; the steps look the same in every take."""
-    rng, looks = np.random.default_rng(seed), np.random.default_rng(99)
+    """Write a recording of three steps as features; the steps are similar in every take."""
+    rng, step_rng = np.random.default_rng(seed), np.random.default_rng(99)
     steps = np.arange(n) * 3 // n
     arrays = {
-        cue: looks.normal(size=(3, width))[steps] + 0.1 * rng.normal(size=(n, width))
+        cue: step_rng.normal(size=(3, width))[steps] + 0.1 * rng.normal(size=(n, width))
         for cue, width in (("hands", hands), ("gaze", 2))
     }
     np.savez(folder / f"{name}.npz", times=np.arange(n) / 4, **arrays)
@@ -53,24 +53,26 @@ def task(tmp_path_factory):
     return folder, takes, learned
 
 
-def test_a_model_gives_its_own_recordings_the_embedding_and_steps_of_the_training(task):
+def test_a_model_reproduces_the_embeddings_and_clusters_of_its_training_recordings(task):
     folder, takes, learned = task
     model = read_model(folder / "model")
     assert repr(model) == "TaskModel(hands (5), gaze (2); 3 kinds of steps)"
-    again = embed_with_model(model, takes)
-    known = learned.grouped.clusterings
-    for one, other, clustering in zip(again, learned.embeddings, known, strict=True):
-        np.testing.assert_array_equal(one.features, other.features)
-        found = assign_to_centres(one, model.centres)
-        np.testing.assert_array_equal(found.labels, clustering.labels)
+    embeddings = embed_with_model(model, takes)
+    clusterings = learned.grouped.clusterings
+    for track, expected, clustering in zip(
+        embeddings, learned.embeddings, clusterings, strict=True
+    ):
+        np.testing.assert_array_equal(track.features, expected.features)
+        assigned = assign_to_centres(track, model.centres)
+        np.testing.assert_array_equal(assigned.labels, clustering.labels)
 
 
-def test_a_new_take_gets_the_same_step_identities(task, tmp_path):
+def test_a_new_take_gets_the_same_clusters(task, tmp_path):
     folder, _, learned = task
     new = take(tmp_path, "new", seed=7)
-    model = read_model(folder)  # the folder above the model's works too
-    found = learn([new], SETTINGS, Store(tmp_path / "unused"), model=model)
-    same = found.grouped.clusterings[0].labels == learned.grouped.clusterings[0].labels
+    model = read_model(folder)  # the parent folder works, too
+    embedded = learn([new], SETTINGS, Store(tmp_path / "unused"), model=model)
+    same = embedded.grouped.clusterings[0].labels == learned.grouped.clusterings[0].labels
     assert same.mean() > 0.9
     assert not (tmp_path / "unused").exists()
 
@@ -78,42 +80,43 @@ def test_a_new_take_gets_the_same_step_identities(task, tmp_path):
 def test_cues_can_be_chosen_at_inference(task):
     folder, takes, _ = task
     model = read_model(folder / "model")
-    (one,) = embed_with_model(model, takes[:1], cues=["gaze"])
+    (gaze,) = embed_with_model(model, takes[:1], cues=["gaze"])
     (both,) = embed_with_model(model, takes[:1], cues=["gaze", "hands"])
-    assert (one.width, both.width) == (128, 256)
+    assert (gaze.width, both.width) == (128, 256)
     np.testing.assert_allclose(np.linalg.norm(both.features, axis=1), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(both.features[:, :128] * np.sqrt(2), one.features, atol=1e-6)
+    np.testing.assert_allclose(both.features[:, :128] * np.sqrt(2), gaze.features, atol=1e-6)
     with pytest.raises(ValueError, match="nose is not among the cues"):
         embed_with_model(model, takes[:1], cues=["nose"])
 
 
-def test_other_cues_and_widths_are_refused(task, tmp_path):
+def test_other_cues_and_widths_are_rejected(task, tmp_path):
     folder, _, _ = task
     model = read_model(folder / "model")
     wide = take(tmp_path, "wide", hands=6)
     with pytest.raises(
-        ModelError, match=r"wide: the model was trained on the cues hands \(5\), gaze \(2\), this"
+        ModelError,
+        match=r"wide: has the cues .*, but the model was trained on hands \(5\), gaze \(2\)",
     ):
         check_fits(model, wide)
     swapped = read_features(tmp_path / "wide.npz", cues=["gaze"])
-    with pytest.raises(ModelError, match=r"this has gaze \(2\)"):
+    with pytest.raises(ModelError, match=r"has the cues gaze \(2\), but"):
         check_fits(model, swapped)
 
 
-def test_features_made_otherwise_are_refused(task, tmp_path):
+def test_features_made_with_other_settings_are_rejected(task, tmp_path):
     folder, takes, _ = task
     model = read_model(folder / "model")
 
-    class Watched:
+    class Extracted:
         name, tracks, fingerprint, start_seconds = "a.mp4", takes[0].tracks, "", 0.0
         track_settings = {"hands": {"rate": 4.0}, "gaze": {"from": "file"}}  # noqa: RUF012
 
     with pytest.raises(
-        ModelError, match=r"hands features were made in another way .*rate: unknown then"
+        ModelError, match=r"hands features were made differently .*rate: unknown in the model"
     ):
-        check_fits(model, Watched())
+        check_fits(model, Extracted())
     with pytest.raises(
-        ModelError, match=r"gaze features were made in another way .*None then, 4.0 now"
+        ModelError, match=r"gaze features were made differently .*None in the model, 4.0 now"
     ):
         check_extractors(model, {"gaze": {"rate": 4.0}})
 
@@ -122,12 +125,12 @@ def from_model(model, overrides):
     return resolve_model_settings(model, overrides, for_videos=False)
 
 
-def test_only_what_comes_after_the_embedding_can_still_be_set(task):
+def test_only_key_step_settings_can_be_changed_with_a_model(task):
     folder, _, _ = task
     model = read_model(folder / "model")
     assert from_model(model, {"key_steps.top": 2}).key_steps.top == 2
     assert from_model(model, {"key_steps.n_clusters": "3"}).key_steps.n_clusters == 3
-    with pytest.raises(ValueError, match="knows 3 kinds of steps, not 5"):
+    with pytest.raises(ValueError, match="has 3 kinds of steps, not 5"):
         from_model(model, {"key_steps.n_clusters": 5})
     with pytest.raises(ValueError, match=r"train.epochs cannot be changed with a trained model"):
         from_model(model, {"train.epochs": 5})
@@ -135,7 +138,7 @@ def test_only_what_comes_after_the_embedding_can_still_be_set(task):
         from_model(model, {"key_steps.tap": 5})
 
 
-def test_metrics_tell_every_epoch(task):
+def test_metrics_are_written_for_every_epoch(task):
     folder, _, _ = task
     lines = [json.loads(line) for line in (folder / "model" / "metrics.jsonl").open()]
     assert [line["epoch"] for line in lines] == [1, 2, 3]
@@ -144,7 +147,7 @@ def test_metrics_tell_every_epoch(task):
     assert (folder / "model" / "loss.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_without_matplotlib_there_are_metrics_but_no_picture_of_another_training(
+def test_without_matplotlib_metrics_are_written_and_an_old_picture_is_removed(
     task, tmp_path, monkeypatch
 ):
     _, takes, learned = task
@@ -156,7 +159,7 @@ def test_without_matplotlib_there_are_metrics_but_no_picture_of_another_training
     assert read_model(tmp_path).card.epochs == 3
 
 
-def damage_nothing_there(folder):
+def damage_missing_card(folder):
     (folder / "model.json").unlink()
 
 
@@ -187,15 +190,15 @@ def damage_method(folder):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (damage_nothing_there, "no model here"),
-        (damage_other_weights, "is not the one model.json names"),
+        (damage_missing_card, "contains no model"),
+        (damage_other_weights, "does not belong to model.json"),
         (damage_card, "not a model of version 1: cues: Field required"),
         (damage_text, "is not UTF-8 text"),
         (damage_width, r"no centres of shape \(3, 128\)"),
-        (damage_method, "trained by version 1 of the method"),
+        (damage_method, "trained with version 1 of the method"),
     ],
 )
-def test_a_damaged_model_is_refused_by_name(task, tmp_path, damage, message):
+def test_a_damaged_model_is_rejected_with_the_reason(task, tmp_path, damage, message):
     folder, _, _ = task
     for file in (folder / "model").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -204,7 +207,7 @@ def test_a_damaged_model_is_refused_by_name(task, tmp_path, damage, message):
         read_model(tmp_path)
 
 
-def test_weights_that_do_not_fit_the_settings_are_refused(task):
+def test_weights_that_do_not_fit_the_settings_are_rejected(task):
     folder, takes, _ = task
     model = read_model(folder / "model")
     del model.weights[next(iter(model.weights))]
@@ -219,12 +222,12 @@ def test_a_model_that_cannot_be_written_is_an_output_error(task, tmp_path):
         write_model(tmp_path / "model", learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
 
 
-def test_the_order_of_cues_decides_which_is_the_main_one(task):
+def test_the_first_cue_is_the_main_one(task):
     folder, _, _ = task
     swapped = [read_features(folder / f"take{n}.npz", cues=["gaze", "hands"]) for n in range(2)]
     main = SETTINGS.model_copy(update={"embed": SETTINGS.embed.model_copy(update={"cues": "main"})})
     store = Store(folder / "cache")
-    straight = [read_features(folder / f"take{n}.npz", cues=["hands", "gaze"]) for n in range(2)]
-    one = learn(straight, main, store).embeddings[0].features
-    other = learn(swapped, main, store).embeddings[0].features
-    assert not np.allclose(one, other)
+    original = [read_features(folder / f"take{n}.npz", cues=["hands", "gaze"]) for n in range(2)]
+    by_hands = learn(original, main, store).embeddings[0].features
+    by_gaze = learn(swapped, main, store).embeddings[0].features
+    assert not np.allclose(by_hands, by_gaze)

@@ -8,7 +8,7 @@ from stepreel.learn.sampling import draw_batches, sample_chunks
 
 
 @given(st.integers(1, 500), st.integers(1, 300), st.integers(0, 5))
-def test_every_chunk_gives_one_moment_of_its_own(n_moments, n_chunks, seed):
+def test_one_moment_is_sampled_from_every_chunk(n_moments, n_chunks, seed):
     picks = sample_chunks(n_moments, n_chunks, np.random.default_rng(seed))
     starts = np.arange(n_chunks) * n_moments / n_chunks
     assert len(picks) == n_chunks
@@ -18,14 +18,14 @@ def test_every_chunk_gives_one_moment_of_its_own(n_moments, n_chunks, seed):
     assert picks.max() < n_moments
 
 
-def test_an_epoch_draws_as_the_paper_does():
+def test_an_epoch_has_the_papers_number_of_steps():
     rng = np.random.default_rng(0)
     assert draw_batches(17, 4, rng).shape == (4, 4)
     assert draw_batches(1, 4, rng).tolist() == [[0, 0, 0, 0]]
     assert draw_batches(3, 4, rng).shape == (1, 4)
 
 
-def test_a_smaller_extent_samples_one_stretch_anywhere():
+def test_a_smaller_extent_samples_one_part_at_a_random_position():
     firsts, widths = set(), []
     for seed in range(50):
         picks = sample_chunks(1000, 100, np.random.default_rng(seed), extent=0.4)

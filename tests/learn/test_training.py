@@ -66,14 +66,14 @@ def test_the_loss_falls_with_any_number_of_cues(widths):
     assert losses[-1] < 0.9 * losses[0]
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+def test_the_same_seed_gives_the_same_losses_and_another_seed_different_ones():
     recordings = [recording_tensors(tracks(), settings())]
     a, b, c = (train(recordings, settings(train__seed=s)) for s in (1, 1, 2))
     assert a.losses == b.losses
     assert a.losses != c.losses
 
 
-def test_the_number_of_threads_changes_no_bit_of_the_weights():
+def test_the_weights_do_not_depend_on_the_number_of_threads():
     before = torch.get_num_threads()
     chosen = settings(train__n_chunks=64, train__epochs=4)
     encoders = []
@@ -90,7 +90,7 @@ def test_the_number_of_threads_changes_no_bit_of_the_weights():
             assert torch.equal(a, b)
 
 
-def test_a_batch_taken_row_by_row_has_the_gradient_of_the_whole():
+def test_gradients_summed_over_rows_equal_those_of_the_whole_batch():
     chosen = settings()
     recordings = [recording_tensors(tracks(seed=n), chosen) for n in range(3)]
     recordings[1].valid["motion"][5:20] = False
@@ -105,7 +105,7 @@ def test_a_batch_taken_row_by_row_has_the_gradient_of_the_whole():
         assert (weight.grad - gradient).norm() <= 1e-4 * gradient.norm() + 1e-7
 
 
-def test_a_cue_that_counts_for_nothing_stays_as_it_is():
+def test_a_cue_with_zero_weight_is_not_trained():
     chosen = settings(loss__cue_weights=[[1.0, 0.0], [0.0, 0.0]], train__epochs=2)
     trained = train([recording_tensors(tracks(), chosen)], chosen).encoder
     fresh = build_encoder({"appearance": 9, "motion": 4}, chosen)
@@ -115,7 +115,7 @@ def test_a_cue_that_counts_for_nothing_stays_as_it_is():
         assert torch.equal(a, b)
 
 
-def test_training_leaves_the_global_random_state_alone():
+def test_training_does_not_change_the_global_random_state():
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
@@ -123,12 +123,12 @@ def test_training_leaves_the_global_random_state_alone():
     assert torch.equal(torch.rand(2), expected)
 
 
-def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path):
+def test_resumed_training_gives_exactly_the_same_weights(tmp_path):
     recordings = [recording_tensors(tracks(), settings())]
     whole = train(recordings, settings())
     entry = Store(tmp_path).model_entry({"test": 1})
 
-    def stop_after_five(what, done, total):
+    def stop_after_five(label, done, total):
         if done == 6:
             raise KeyboardInterrupt
 
@@ -136,17 +136,17 @@ def test_training_resumes_bit_for_bit_from_a_checkpoint(tmp_path):
         train(recordings, settings(), entry=entry, progress=stop_after_five)
     seen = []
     resumed = train(
-        recordings, settings(), entry=entry, progress=lambda what, done, total: seen.append(done)
+        recordings, settings(), entry=entry, progress=lambda label, done, total: seen.append(done)
     )
     assert seen[0] == 6
     assert resumed.losses == whole.losses
     for a, b in zip(whole.encoder.parameters(), resumed.encoder.parameters(), strict=True):
         assert torch.equal(a, b)
-    again = train(recordings, settings(), entry=entry)
-    assert again.losses == whole.losses
+    reused = train(recordings, settings(), entry=entry)
+    assert reused.losses == whole.losses
 
 
-def test_a_settled_loss_ends_the_training_early():
+def test_training_stops_early_once_the_loss_has_settled():
     flat = {
         "appearance": FeatureTrack(
             "r", "appearance", np.arange(3.0), np.zeros((3, 2), np.float32), np.ones(3, bool)
@@ -156,7 +156,7 @@ def test_a_settled_loss_ends_the_training_early():
     assert len(train([recording_tensors(flat, chosen)], chosen).losses) < 200
 
 
-def test_a_single_moment_has_little_to_learn_and_settles_soon():
+def test_training_on_a_single_moment_settles_soon():
     chosen = settings(train__stop_when_settled=True, train__epochs=200)
     assert len(train([recording_tensors(tracks(1), chosen)], chosen).losses) < 100
 
@@ -191,21 +191,21 @@ def test_an_embedding_is_unit_length_and_describes_its_own_moment(kind):
 
 def test_invalid_moments_do_not_change_the_loss():
     clean, dirty = tracks(), tracks()
-    for one in (clean, dirty):
-        one["motion"].valid[5:9] = False
+    for cues in (clean, dirty):
+        cues["motion"].valid[5:9] = False
     dirty["motion"].features[5:9] = np.nan
     values = []
-    for one in (clean, dirty):
-        recording = recording_tensors(one, settings())
+    for cues in (clean, dirty):
+        recording = recording_tensors(cues, settings())
         values.append(train([recording], settings(train__epochs=3)).losses)
     assert values[0] == values[1]
 
 
-def test_averaging_is_over_valid_moments_within_half_the_time_either_way():
-    one = tracks(5, widths=(1,))["appearance"]
-    one.valid[3] = False
-    # Moments lie 0.25 s apart: 0.5 s reaches one neighbour on each side.
-    averaged = MovingAverage(one, 0.5)(np.array([0, 4, 8, 0, 100], np.float32))
+def test_the_moving_average_is_over_valid_moments_in_a_centred_window():
+    track = tracks(5, widths=(1,))["appearance"]
+    track.valid[3] = False
+    # Moments are 0.25 s apart: 0.5 s reaches one neighbour on each side.
+    averaged = MovingAverage(track, 0.5)(np.array([0, 4, 8, 0, 100], np.float32))
     assert averaged.tolist() == [2.0, 4.0, 6.0, 54.0, 100.0]
 
 
@@ -225,7 +225,7 @@ def test_an_encoder_of_the_papers_size_has_the_expected_parameters():
     assert sum(p.numel() for p in encoder.parameters()) == sum(cue)
 
 
-def test_batch_loss_is_what_the_training_minimises():
+def test_the_batch_loss_is_in_its_range():
     from stepreel.learn.training_data import gather
 
     recording = recording_tensors(tracks(), settings())
@@ -236,7 +236,7 @@ def test_batch_loss_is_what_the_training_minimises():
 
 @pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
 @pytest.mark.parametrize("positions", ["raw", "none", "after-mlp"])
-def test_every_encoder_learns_and_embeds(kind, positions):
+def test_every_encoder_trains_and_embeds(kind, positions):
     chosen = settings(encoder__kind=kind, encoder__positions=positions, encoder__width=16)
     recording = recording_tensors(tracks(), chosen)
     trained = train([recording], chosen)
@@ -247,7 +247,7 @@ def test_every_encoder_learns_and_embeds(kind, positions):
 
 
 @pytest.mark.parametrize("kind", ["transformer", "lstm", "tcn"])
-def test_positions_after_a_layer_and_none_differ_from_raw(kind):
+def test_encoder_outputs_depend_on_where_positions_are_added(kind):
     outputs = []
     for positions in ("raw", "none", "after-mlp"):
         shape = EncoderSettings(kind=kind, positions=positions, width=16)
@@ -255,7 +255,7 @@ def test_positions_after_a_layer_and_none_differ_from_raw(kind):
         inputs = encoder_inputs_(torch.ones(6, 3), times, shape)
         outputs.append(Encoder({"a": 3}, shape, seed=0).adapt("a", inputs[None], times[None]))
     assert not torch.allclose(outputs[0], outputs[1])
-    # With equal features and no positions a transformer cannot tell moments apart.
+    # With equal features and no positions, a transformer cannot distinguish moments.
     if kind == "transformer":
         torch.testing.assert_close(outputs[1][0, 0], outputs[1][0, 5])
         assert not torch.allclose(outputs[2][0, 0], outputs[2][0, 5])
@@ -277,14 +277,14 @@ def test_recordings_can_be_aligned_while_training():
     assert aligned != plain
 
 
-def test_a_window_in_frames_and_a_share_of_the_mean_length():
+def test_the_window_can_be_set_in_frames():
     chosen = settings(loss__window_frames=4, train__chunks_of_mean_length=0.5)
     short, long = prepare_training_data([tracks(20), tracks(60)], chosen).recordings
     assert short.window_seconds == pytest.approx(1.0, abs=1.1e-3)  # 4 frames at 4 a second
     assert long.window_seconds == pytest.approx(1.0, abs=1.1e-3)
 
 
-def test_a_window_in_frames_holds_so_many_moments_at_any_rate():
+def test_a_window_in_frames_contains_the_same_number_of_moments_at_any_rate():
     chosen = settings(loss__window_frames=4, train__n_chunks=1024)
     times = np.arange(1000) / 1000
     track = FeatureTrack("r", "imu", times, np.zeros((1000, 2), np.float32), np.ones(1000, bool))
@@ -297,7 +297,7 @@ def test_a_recording_shorter_than_the_number_of_chunks_still_has_neighbours():
     sparse, dense = tracks(30), tracks(1000)
     for cue, track in sparse.items():
         sparse[cue] = FeatureTrack("r", cue, track.times * 80, track.features, track.valid)
-    chosen = settings(train__n_chunks=1024)  # moments of the sparse one are 20 s apart, σ is 3 s
+    chosen = settings(train__n_chunks=1024)  # sparse: moments are 20 s apart; σ is 3 s
     first, second = prepare_training_data([sparse, dense], chosen).recordings
     assert first.window_seconds == pytest.approx(40.0, abs=1.1e-3)
     assert second.window_seconds == pytest.approx(3.0, abs=1.1e-3)
@@ -307,7 +307,7 @@ def test_a_recording_shorter_than_the_number_of_chunks_still_has_neighbours():
     assert notes[1] == []
 
 
-def test_a_copy_at_twice_the_rate_embeds_the_same():
+def test_inputs_do_not_depend_on_the_frame_rate():
     chosen = settings(train__average_seconds=0)
     slow = tracks(40)
     fast = {
@@ -325,7 +325,7 @@ def test_a_copy_at_twice_the_rate_embeds_the_same():
     assert a.window_seconds == b.window_seconds
 
 
-def test_the_learning_rate_drops_where_asked():
+def test_the_learning_rate_drops_after_the_configured_epochs():
     chosen = settings(train__drop_after_epochs=(6,))
     recording = recording_tensors(tracks(), chosen)
     dropped, plain = train([recording], chosen), train([recording], settings())

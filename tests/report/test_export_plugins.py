@@ -82,8 +82,8 @@ def test_an_export_may_be_bytes_in_a_folder_of_its_own(install, tmp_path: Path):
         ("Export('pictures', lambda board: 'x', api_version=1)", "Error"),
         ("Export(7, lambda board: 'x', api_version=1)", "TypeError"),
         ("type('Wrong', (), {'api_version': 1})", "AttributeError"),
-        ("Export('a.txt', lambda board: 'x')", "does not state an api_version"),
-        ("Export('a.txt', lambda board: 'x', api_version=2)", "has version 2"),
+        ("Export('a.txt', lambda board: 'x')", "has no api_version"),
+        ("Export('a.txt', lambda board: 'x', api_version=2)", "has api_version 2"),
     ],
 )
 def test_a_broken_export_is_named_and_disturbs_nothing_else(

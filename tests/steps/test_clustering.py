@@ -15,10 +15,10 @@ def track(points, name="r"):
     )
 
 
-def test_clear_groups_are_found_and_numbered_as_they_appear():
+def test_clear_groups_are_found_and_numbered_in_order_of_appearance():
     points = [[5, 5], [5, 5.1], [0, 0], [0.1, 0], [5, 5], [9, 0]]
-    (found,) = cluster_recordings([track(points)], 3, seed=0)
-    assert found.labels.tolist() == [0, 0, 1, 1, 0, 2]
+    (clustering,) = cluster_recordings([track(points)], 3, seed=0)
+    assert clustering.labels.tolist() == [0, 0, 1, 1, 0, 2]
 
 
 def test_recordings_of_a_task_share_their_clusters():
@@ -29,33 +29,33 @@ def test_recordings_of_a_task_share_their_clusters():
     assert b.labels.tolist() == [1, 0]
 
 
-def test_distances_are_to_the_own_and_the_next_centre():
-    found = assign_to_centres(track([[0, 1], [4, 0]]), np.array([[0, 0], [4, 0]], np.float32))
-    assert found.distances == pytest.approx([1, 0])
-    assert found.other_distances == pytest.approx([np.sqrt(17), 4])
+def test_distances_are_to_the_nearest_and_the_second_nearest_centre():
+    clustering = assign_to_centres(track([[0, 1], [4, 0]]), np.array([[0, 0], [4, 0]], np.float32))
+    assert clustering.distances == pytest.approx([1, 0])
+    assert clustering.other_distances == pytest.approx([np.sqrt(17), 4])
 
 
 def test_fewer_moments_than_clusters_give_fewer_clusters():
-    (found,) = cluster_recordings([track([[0, 0], [1, 1]])], 7, seed=0)
-    assert found.n_clusters == 2
+    (clustering,) = cluster_recordings([track([[0, 0], [1, 1]])], 7, seed=0)
+    assert clustering.n_clusters == 2
 
 
-def test_equal_moments_make_one_cluster():
-    (found,) = cluster_recordings([track([[1, 1]] * 5)], 3, seed=0)
-    assert set(found.labels) == {0}
-    assert np.isinf(found.other_distances).all()
+def test_equal_moments_form_one_cluster():
+    (clustering,) = cluster_recordings([track([[1, 1]] * 5)], 3, seed=0)
+    assert set(clustering.labels) == {0}
+    assert np.isinf(clustering.other_distances).all()
 
 
-def test_pauses_and_invalid_moments_do_not_shape_the_clusters():
-    one = track([[0, 0], [0, 0.2], [50, 50], [4, 4], [4, 4.2], [-90, 0]])
-    one.valid[5] = False
-    (found,) = cluster_recordings([one], 2, seed=0, pauses=[np.arange(6) == 2])
-    assert found.labels[[0, 1, 3, 4]].tolist() == [0, 0, 1, 1]
-    assert found.excluded.tolist() == [False, False, True, False, False, True]
+def test_pauses_and_invalid_moments_are_not_used_to_fit_clusters():
+    embedding = track([[0, 0], [0, 0.2], [50, 50], [4, 4], [4, 4.2], [-90, 0]])
+    embedding.valid[5] = False
+    (clustering,) = cluster_recordings([embedding], 2, seed=0, pauses=[np.arange(6) == 2])
+    assert clustering.labels[[0, 1, 3, 4]].tolist() == [0, 0, 1, 1]
+    assert clustering.excluded.tolist() == [False, False, True, False, False, True]
 
 
-def test_nothing_but_invalid_moments_cannot_be_clustered():
-    one = track([[0, 0], [1, 1]])
-    one.valid[:] = False
+def test_clustering_fails_if_all_moments_are_invalid():
+    embedding = track([[0, 0], [1, 1]])
+    embedding.valid[:] = False
     with pytest.raises(RecordingError, match="nothing to cluster"):
-        cluster_recordings([one], 2, seed=0)
+        cluster_recordings([embedding], 2, seed=0)

@@ -22,7 +22,7 @@ def clustering(times, labels, distances, others=None, n_clusters=None, excluded=
 
 
 def test_a_cluster_visited_twice_gives_two_key_steps_in_order():
-    found = find_steps(
+    key_steps = find_steps(
         clustering(
             times=[0, 1, 2, 10, 11, 12, 20, 21],
             labels=[0, 0, 0, 1, 1, 1, 0, 0],
@@ -31,8 +31,8 @@ def test_a_cluster_visited_twice_gives_two_key_steps_in_order():
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
     )
-    assert [(s.nearest, s.cluster) for s in found.segments] == [(1, 0), (4, 1), (7, 0)]
-    assert found.step_of.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
+    assert [(s.nearest, s.cluster) for s in key_steps.segments] == [(1, 0), (4, 1), (7, 0)]
+    assert key_steps.step_of.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
 
 
 def test_the_farthest_tenth_of_each_cluster_is_trimmed():
@@ -42,26 +42,26 @@ def test_the_farthest_tenth_of_each_cluster_is_trimmed():
     assert np.flatnonzero(~kept).tolist() == [9, 10]
 
 
-def test_moments_set_aside_count_towards_the_tenth():
+def test_excluded_moments_count_towards_the_trimmed_fraction():
     excluded = np.isin(np.arange(20), [0, 12, 13])
     distances = np.concatenate([np.arange(10), np.arange(10)])
     kept = keep_nearest(
         clustering(np.arange(20.0), [0] * 10 + [1] * 10, distances, excluded=excluded), 0.2
     )
-    # Of ten, two may go: one more beside moment 0, none beside 12 and 13.
+    # Two of ten are trimmed: one more besides moment 0, none besides 12 and 13.
     assert np.flatnonzero(~kept).tolist() == [0, 9, 12, 13]
 
 
-def test_a_recording_all_set_aside_has_no_steps():
-    found = find_steps(
+def test_a_recording_without_usable_moments_has_no_steps():
+    key_steps = find_steps(
         clustering([0, 1, 2], [0, 0, 0], [1, 1, 1], excluded=[True] * 3),
         KeyStepSettings(),
         moment_seconds=1.0,
     )
-    assert found.segments == []
+    assert key_steps.segments == []
 
 
-def test_a_small_cluster_never_loses_its_last_moment():
+def test_a_small_cluster_keeps_at_least_one_moment():
     kept = keep_nearest(clustering([0, 1], [0, 1], [0.5, 0.5]), 0.9)
     assert kept.all()
 
@@ -73,42 +73,42 @@ def test_a_gap_of_exactly_the_limit_does_not_split():
 
 
 def test_interleaved_clusters_keep_their_own_moments():
-    found = find_steps(
+    key_steps = find_steps(
         clustering([0, 1, 2, 3], [0, 1, 0, 1], [0.1, 0.1, 0.2, 0.2]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
     )
-    assert [s.members.tolist() for s in found.segments] == [[0, 2], [1, 3]]
+    assert [s.members.tolist() for s in key_steps.segments] == [[0, 2], [1, 3]]
 
 
-def test_segments_shorter_than_a_second_are_left_out():
+def test_segments_shorter_than_a_second_are_dropped():
     labels = [0, 0, 0, 1, 0, 0, 0, 0]
-    found = find_steps(
+    key_steps = find_steps(
         clustering(np.arange(8) / 4, labels, np.ones(8)),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=0.25,
     )
-    assert [s.cluster for s in found.segments] == [0]
-    assert found.step_of.tolist() == [0, 0, 0, -1, 0, 0, 0, 0]
+    assert [s.cluster for s in key_steps.segments] == [0]
+    assert key_steps.step_of.tolist() == [0, 0, 0, -1, 0, 0, 0, 0]
 
 
-def test_if_all_are_too_short_the_longest_stands_for_the_recording():
-    found = find_steps(
+def test_if_all_segments_are_too_short_the_longest_is_kept():
+    key_steps = find_steps(
         clustering([0.0, 0.25, 0.5], [0, 1, 1], [0, 0, 0]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=0.25,
     )
-    assert [s.cluster for s in found.segments] == [1]
+    assert [s.cluster for s in key_steps.segments] == [1]
 
 
 def test_top_keeps_the_nearest_and_time_order():
     times = np.arange(0, 30, 1.0)
     labels = np.repeat([0, 1, 2], 10)
     distances = np.repeat([0.3, 0.1, 0.2], 10)
-    found = find_steps(
+    key_steps = find_steps(
         clustering(times, labels, distances), KeyStepSettings(top=2), moment_seconds=1.0
     )
-    assert [s.cluster for s in found.segments] == [1, 2]
+    assert [s.cluster for s in key_steps.segments] == [1, 2]
 
 
 def test_without_top_there_are_at_most_twenty():
@@ -122,15 +122,15 @@ def test_without_top_there_are_at_most_twenty():
 
 
 def test_confidence_is_the_mean_margin_to_the_next_cluster():
-    found = find_steps(
+    key_steps = find_steps(
         clustering([0, 1], [0, 0], [0.0, 0.5], others=[1.0, 1.0]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
     )
-    assert found.segments[0].confidence == pytest.approx(0.75)
+    assert key_steps.segments[0].confidence == pytest.approx(0.75)
 
 
-def test_one_cluster_alone_is_certain_and_coinciding_ones_are_not():
+def test_confidence_is_one_for_a_single_cluster_and_zero_for_coinciding_ones():
     alone = clustering([0, 1], [0, 0], [0.2, 0.3], others=[np.inf, np.inf])
     same = clustering([0, 1], [0, 0], [0.0, 0.0], others=[0.0, 0.0])
     settings = KeyStepSettings(background_ratio=0.0)

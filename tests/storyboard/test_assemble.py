@@ -19,7 +19,7 @@ def board_of(tmp_path, labels, excluded):
         np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(excluded), n_clusters=3
     )
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
-    found = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    key_steps = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
     track = FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))
     recording = VideoRecording(
@@ -31,10 +31,10 @@ def board_of(tmp_path, labels, excluded):
         notes=(),
         track_settings={},
     )
-    return assemble_storyboard(recording, clustering, found, settings)
+    return assemble_storyboard(recording, clustering, key_steps, settings)
 
 
-def test_a_long_pause_is_background_and_a_short_one_left_out(tmp_path):
+def test_a_long_pause_is_background_and_a_short_one_is_left_out(tmp_path):
     labels = [0] * 20 + [1] * 20 + [2] * 20
     excluded = np.zeros(60, bool)
     excluded[16:24] = True  # 2 s
@@ -51,7 +51,7 @@ def test_a_long_pause_is_background_and_a_short_one_left_out(tmp_path):
     assert board.uncertain == []
 
 
-def test_a_recording_of_pauses_alone_has_an_empty_storyboard_with_a_note(tmp_path):
+def test_a_recording_with_only_pauses_has_an_empty_storyboard_with_a_note(tmp_path):
     board = board_of(tmp_path, [0] * 12, [True] * 12)
     assert board.steps == []
     assert [span.kind for span in board.timeline] == ["background"]

@@ -24,7 +24,7 @@ def test_names_that_collide_get_a_number(tmp_path):
     ]
 
 
-def test_a_folder_that_is_a_file_is_left_alone(tmp_path):
+def test_a_file_with_the_folders_name_is_not_overwritten(tmp_path):
     (tmp_path / "take").write_text("mine")
     assert folders(tmp_path, "take.mp4") == ["take-2"]
 
@@ -32,7 +32,7 @@ def test_a_folder_that_is_a_file_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     "stem", ["..", "a/b", "con", "COM1.txt", "x" * 300, "a\nb", "\u202e", "*?"]
 )
-def test_no_name_leaves_the_folder_or_breaks_a_system(stem):
+def test_names_are_safe_on_every_system(stem):
     name = safe_name(stem)
     assert 0 < len(name) <= 90
     assert not set('/\\:*?"<>|\n\u202e') & set(name)
@@ -40,7 +40,7 @@ def test_no_name_leaves_the_folder_or_breaks_a_system(stem):
     assert name.lower() not in {"con", "com1.txt"}
 
 
-def test_a_file_in_the_way_of_the_output_folder_is_said(tmp_path):
+def test_a_file_in_the_way_of_the_output_folder_is_reported(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(OutputError, match="in the way"):
         check_writable(tmp_path / "out")

@@ -13,19 +13,19 @@ def press_ctrl_c():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_an_interrupt_held_back_comes_afterwards():
+def test_a_delayed_interrupt_is_raised_after_the_block():
     seen = []
 
     def library():
         press_ctrl_c()
-        seen.append("went on")
+        seen.append("continued")
 
     with pytest.raises(KeyboardInterrupt), delay_interrupts():
         library()
-    assert seen == ["went on"]
+    assert seen == ["continued"]
 
 
-def test_an_interrupt_turned_into_an_error_is_an_interrupt_again():
+def test_an_interrupt_that_a_library_converts_is_raised_as_an_interrupt():
     def library():
         try:
             press_ctrl_c()
@@ -36,7 +36,7 @@ def test_an_interrupt_turned_into_an_error_is_an_interrupt_again():
         library()
 
 
-def test_an_interrupt_that_a_library_swallows_is_not_lost():
+def test_an_interrupt_that_a_library_swallows_is_still_raised():
     def library():
         with contextlib.suppress(KeyboardInterrupt):
             press_ctrl_c()
@@ -45,8 +45,8 @@ def test_an_interrupt_that_a_library_swallows_is_not_lost():
         library()
 
 
-def test_other_errors_pass_and_the_handler_is_put_back():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(RuntimeError, match="of its own"), preserve_interrupts():
-        raise RuntimeError("of its own")
-    assert signal.getsignal(signal.SIGINT) is before
+def test_other_errors_pass_and_the_previous_handler_is_restored():
+    previous = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RuntimeError, match="another error"), preserve_interrupts():
+        raise RuntimeError("another error")
+    assert signal.getsignal(signal.SIGINT) is previous

@@ -18,23 +18,23 @@ def arrays(start, stop):
     return {"times": times, "features": features, "valid": np.ones(stop - start, bool)}
 
 
-def test_a_track_comes_back_as_it_was(tmp_path):
+def test_a_track_is_read_back_unchanged(tmp_path):
     track = FeatureTrack("r", "motion", **arrays(0, 5))
     entry = an_entry(tmp_path)
     entry.write_track(track)
-    back = entry.read_track("r")
-    np.testing.assert_array_equal(back.features, track.features)
-    np.testing.assert_array_equal(back.times, track.times)
-    assert repr(back) == "FeatureTrack('r', 'motion', 5 x 3, 0.0-1.0 s)"
+    stored = entry.read_track("r")
+    np.testing.assert_array_equal(stored.features, track.features)
+    np.testing.assert_array_equal(stored.times, track.times)
+    assert repr(stored) == "FeatureTrack('r', 'motion', 5 x 3, 0.0-1.0 s)"
 
 
-def test_other_settings_are_another_file(tmp_path):
+def test_other_settings_use_another_file(tmp_path):
     an_entry(tmp_path, grid=4).write(arrays(0, 2))
     assert an_entry(tmp_path, grid=4).exists()
     assert not an_entry(tmp_path, grid=5).exists()
 
 
-def test_shards_are_joined_end_to_end(tmp_path):
+def test_shards_are_joined_in_order(tmp_path):
     entry = an_entry(tmp_path)
     entry.write_shard(0, arrays(0, 4))
     entry.write_shard(1, arrays(4, 7))
@@ -48,7 +48,7 @@ def test_shards_are_joined_end_to_end(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty"])
-def test_a_damaged_file_counts_as_absent(tmp_path, damage, caplog):
+def test_a_damaged_file_counts_as_missing(tmp_path, damage, caplog):
     entry = an_entry(tmp_path)
     entry.write(arrays(0, 9))
     whole = entry.path.read_bytes()
@@ -57,7 +57,7 @@ def test_a_damaged_file_counts_as_absent(tmp_path, damage, caplog):
     assert "damaged" in caplog.text
 
 
-def test_facts_of_another_source_are_not_taken(tmp_path):
+def test_facts_with_other_settings_are_not_used(tmp_path):
     entry = an_entry(tmp_path, rate=4)
     write_facts(entry, {"n_moments": 5})
     assert read_facts(entry) == {"n_moments": 5}
@@ -66,7 +66,7 @@ def test_facts_of_another_source_are_not_taken(tmp_path):
     assert read_facts(entry) is None
 
 
-def test_a_cache_that_cannot_be_written_is_said_with_the_way_out(tmp_path):
+def test_a_cache_that_cannot_be_written_is_reported_with_advice(tmp_path):
     (tmp_path / "recordings").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="--cache"):
         an_entry(tmp_path).write(arrays(0, 2))

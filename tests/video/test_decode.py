@@ -13,7 +13,7 @@ def shown_frames(path, rate):
     return [frame_number(m.rgb) for m in walk_moments(probe(path), rate=rate)]
 
 
-def test_moments_lie_on_a_grid_of_time(tmp_path):
+def test_moments_are_on_a_regular_time_grid(tmp_path):
     path = write_video(tmp_path / "a.mp4", steady(30, fps=10), gray_steps)
     moments = list(walk_moments(probe(path), rate=4))
     assert [m.time for m in moments] == [i / 4 for i in range(12)]
@@ -28,7 +28,7 @@ def test_a_variable_frame_rate_is_sampled_by_time_not_by_frame_number(tmp_path):
     assert shown_frames(path, rate=2)[:6] == [0, 2, 3, 4, 4, 4]
 
 
-def test_flow_pairs_are_the_frame_shown_and_the_next_source_frame(tmp_path):
+def test_flow_pairs_are_the_displayed_frame_and_the_next_source_frame(tmp_path):
     path = write_video(tmp_path / "vfr.mkv", [0.0, 0.1, 0.7, 0.8], gray_steps)
     moments = list(walk_moments(probe(path), rate=2))
     assert frame_number(moments[1].gray) == 1
@@ -55,7 +55,7 @@ def test_starting_later_gives_the_same_moments(tmp_path, first_index):
         np.testing.assert_array_equal(early.next_gray, late.next_gray)
 
 
-def test_time_begins_at_the_first_displayed_frame_and_the_offset_is_kept(tmp_path):
+def test_time_starts_at_the_first_displayed_frame_and_the_offset_is_kept(tmp_path):
     path = write_video(tmp_path / "late.mkv", [2.0 + i / 10 for i in range(10)], gray_steps)
     recording = probe(path)
     assert recording.first_frame_seconds == pytest.approx(2.0)
@@ -63,14 +63,14 @@ def test_time_begins_at_the_first_displayed_frame_and_the_offset_is_kept(tmp_pat
     assert shown_frames(path, rate=4)[:3] == [0, 2, 5]
 
 
-def test_sound_that_starts_before_the_picture_shifts_the_player_clock(tmp_path):
+def test_audio_that_starts_before_the_video_shifts_the_player_clock(tmp_path):
     times = [0.5 + i / 10 for i in range(20)]
     recording = probe(write_video(tmp_path / "av.mkv", times, gray_steps, audio_start=0.0))
     assert recording.player_offset_seconds == pytest.approx(0.5, abs=0.15)
 
 
 @pytest.mark.parametrize("rotation", [90, 180, 270])
-def test_rotation_metadata_turns_the_picture_upright(tmp_path, rotation):
+def test_rotation_metadata_is_applied(tmp_path, rotation):
     def corner_marked(_: int) -> np.ndarray:
         picture = gray(30, width=96, height=48)
         picture[:16, :16] = 240
@@ -82,7 +82,7 @@ def test_rotation_metadata_turns_the_picture_upright(tmp_path, rotation):
     expected = (96, 48) if rotation == 180 else (48, 96)
     assert (recording.width, recording.height) == expected
     assert moment.rgb.shape[1] / moment.rgb.shape[0] == expected[0] / expected[1]
-    # The metadata counts counter-clockwise: the top left corner goes bottom left, ...
+    # Rotation is counter-clockwise: the top left corner moves to the bottom left, ...
     height, width, _ = moment.rgb.shape
     corner = {90: (-1, 0), 180: (-1, -1), 270: (0, -1)}[rotation]
     assert moment.rgb[corner].mean() > 200
@@ -99,7 +99,7 @@ def test_odd_sizes_work(tmp_path):
     assert next(walk_moments(recording, rate=4)).rgb.shape == (270, 480, 3)
 
 
-def test_a_frame_of_another_size_mid_stream_is_fitted_in(tmp_path):
+def test_a_frame_of_another_size_mid_stream_is_resized(tmp_path):
     first = write_video(tmp_path / "a.h264", steady(30), lambda i: gray(60))
     second = write_video(tmp_path / "b.h264", steady(30), lambda i: gray(200, width=128, height=64))
     both = tmp_path / "both.h264"
@@ -110,7 +110,7 @@ def test_a_frame_of_another_size_mid_stream_is_fitted_in(tmp_path):
     assert moments[-1].rgb.mean() > 180
 
 
-def test_sound_longer_than_the_picture_is_no_damage(tmp_path):
+def test_audio_longer_than_the_video_does_not_count_as_damage(tmp_path):
     path = write_video(tmp_path / "av.mkv", steady(20, fps=10), gray_steps, audio_start=0.0)
     longer = write_video(
         tmp_path / "longer.mkv", steady(20, fps=10), gray_steps, audio_start=0.0, audio_end=9.0
@@ -119,18 +119,18 @@ def test_sound_longer_than_the_picture_is_no_damage(tmp_path):
         assert recording.declared_seconds in (0.0, pytest.approx(2.0, abs=0.2))
 
 
-def test_a_last_frame_that_claims_to_stay_for_hours_is_cut_short(tmp_path):
+def test_the_duration_of_the_last_frame_is_capped(tmp_path):
     path = write_video(tmp_path / "stuck.mp4", steady(10, fps=10), gray_steps, last_seconds=40_000)
     assert len(list(walk_moments(probe(path), rate=1))) <= 12
 
 
-def test_one_frame_is_one_moment_without_a_flow_pair(tmp_path):
+def test_a_single_frame_gives_one_moment_without_a_flow_pair(tmp_path):
     path = write_video(tmp_path / "one.mkv", [0.0], gray_steps)
     (moment,) = walk_moments(probe(path), rate=4)
     assert moment.next_gray is None
 
 
-def test_the_same_content_has_the_same_fingerprint_whatever_its_name(tmp_path):
+def test_the_same_content_has_the_same_fingerprint_under_any_name(tmp_path):
     a, b = tmp_path / "a.mp4", tmp_path / "b.mp4"
     a.write_bytes(b"x" * 5000)
     b.write_bytes(b"x" * 5000)
@@ -139,7 +139,7 @@ def test_the_same_content_has_the_same_fingerprint_whatever_its_name(tmp_path):
     assert fingerprint_of(a) != fingerprint_of(b)
 
 
-def test_a_truncated_file_gives_what_decodes(tmp_path):
+def test_a_truncated_file_is_decoded_as_far_as_possible(tmp_path):
     whole = write_video(tmp_path / "a.mkv", steady(120), lambda i: gray(i % 200))
     cut = tmp_path / "cut.mkv"
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
@@ -169,7 +169,9 @@ def test_a_missing_index_falls_back_to_reading_from_the_start(tmp_path):
         (lambda p: None, "does not exist"),
     ],
 )
-def test_what_is_no_video_is_refused_by_name_and_reason(tmp_path, make, message):
+def test_a_file_that_is_not_a_video_is_rejected_with_its_name_and_the_reason(
+    tmp_path, make, message
+):
     path = tmp_path / "bad.mp4"
     make(path)
     with pytest.raises(RecordingError, match=message) as caught:
@@ -177,7 +179,7 @@ def test_what_is_no_video_is_refused_by_name_and_reason(tmp_path, make, message)
     assert "bad.mp4" in str(caught.value)
 
 
-def test_a_playlist_cannot_make_us_open_other_files(tmp_path):
+def test_a_playlist_cannot_open_other_files(tmp_path):
     write_video(tmp_path / "secret.ts", steady(30), gray_steps)
     playlist = tmp_path / "list.mp4"
     playlist.write_text(
@@ -200,9 +202,9 @@ def test_names_that_look_like_protocols_or_options_are_plain_names(tmp_path, mon
     [
         ([1, 3, 2, 5, 4], [1, 2, 3, 4, 5], True),  # packed B-frames in an AVI file
         ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4], False),
-        ([0, 2, 1, 3, 4], [0, 1, 1, 2, 3], False),  # neither is right: keep to the rule
+        ([0, 2, 1, 3, 4], [0, 1, 1, 2, 3], False),  # neither increases: keep the pts
         ([0, 2, 1, 3, 4], [None, None, None, 2, 3], False),
     ],
 )
-def test_decoding_stamps_are_used_where_only_they_increase(shown, decoded, scrambled):
+def test_decoding_timestamps_are_used_where_only_they_increase(shown, decoded, scrambled):
     assert stamps_are_scrambled(list(zip(shown, decoded, strict=True))) is scrambled

@@ -1,4 +1,4 @@
-"""The commands by name."""
+"""The command line application and its commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepreel.version import __version__
 
 
 class _HelpfulCommand(TyperCommand):
-    """A command that answers an unknown option with the known ones."""
+    """A command whose error for an unknown option lists the known ones."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -30,7 +30,7 @@ class _HelpfulCommand(TyperCommand):
                 options = ", ".join(name for name in known if name.startswith("-"))
                 problem.message = (
                     f"{problem.message.rstrip('.')}. Known options: {options}. "
-                    "A file whose name begins with a dash goes after `--`."
+                    "Put files whose names start with a dash after `--`."
                 )
             raise
 
@@ -47,8 +47,8 @@ for command in (run, train, embed, evaluate, score, demo, info, schema):
     app.command(cls=_HelpfulCommand)(command)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"stepreel {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""`stepreel demo`: make the sample recording, find its key steps, compare with the true ones."""
+"""`stepreel demo`: generate a sample recording, find its key steps, compare with the true ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepreel.cli.options import Cache, Quiet
-from stepreel.cli.run import find, summary
+from stepreel.cli.run import find_and_write, summary
 from stepreel.cli.terminal import progress_bar, refuse, report_errors, say
 
 if TYPE_CHECKING:
@@ -20,21 +20,21 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the sample and its storyboard.")
     ] = Path("demo"),
-    sample_seed: Annotated[int, typer.Option(min=0, help="Which sample recording to make.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the learning.")] = 0,
+    sample_seed: Annotated[int, typer.Option(min=0, help="Seed of the sample recording.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the training.")] = 0,
     cache: Cache = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show the whole job on a generated recording whose true steps are known.
+    """Run everything on a generated recording whose true steps are known.
 
-    The true steps are used for the comparison only: finding never sees them.
+    The true steps are used only for the comparison, not to find steps.
     """
     with report_errors():
         from stepreel.system.files import check_writable
 
         check_writable(output)
         sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
-        found = find(
+        outcome = find_and_write(
             [sample.video],
             output,
             preset="quick",
@@ -42,30 +42,30 @@ def demo(
             cache=cache,
             quiet=quiet,
         )
-        for reason in found.failures.values():
+        for reason in outcome.failures.values():
             raise refuse(reason)
-        board = found.written.boards[0]
+        board = outcome.written.boards[0]
         say(f"{sample.video}: {summary(board)}")
         _compare(sample, board)
-        say(f"storyboard: {found.written.folders[0] / 'storyboard.html'}")
+        say(f"storyboard: {outcome.written.folders[0] / 'storyboard.html'}")
 
 
 def _make_sample(folder: Path, seed: int, *, quiet: bool) -> Sample:
     from stepreel.evaluation.datasets.sample import Sample, make_sample
 
-    made = Sample(*(folder / f"work-bench{end}" for end in (".mp4", ".gaze.csv", ".steps.csv")))
-    if all(path.exists() for path in (made.video, made.gaze, made.truth)):
-        return made
+    sample = Sample(*(folder / f"work-bench{end}" for end in (".mp4", ".gaze.csv", ".steps.csv")))
+    if all(path.exists() for path in (sample.video, sample.gaze, sample.truth)):
+        return sample
     with progress_bar(quiet=quiet) as progress:
         return make_sample(
             folder,
             seed=seed,
-            progress=lambda done, total: progress("making a sample", done, total),
+            progress=lambda done, total: progress("making sample", done, total),
         )
 
 
 def _compare(sample: Sample, board: Storyboard) -> None:
-    """Print found beside true steps, and both scores under the protocol `strict`."""
+    """Print found and true steps side by side, and the scores under the protocol `strict`."""
     import numpy as np
 
     from stepreel.evaluation.datasets.sample import read_truth

@@ -40,7 +40,7 @@ def embed(
     recordings: Annotated[
         list[Path],
         typer.Argument(
-            help="Videos or feature files, as the model was trained on.", readable=False
+            help="Videos or feature files, like those the model was trained on.", readable=False
         ),
     ],
     model: Annotated[
@@ -56,22 +56,22 @@ def embed(
     cache: Cache = None,
     quiet: Quiet = False,
 ) -> None:
-    """Embed recordings with a trained model; nothing is learned.
+    """Embed recordings with a trained model, without training.
 
-    Each becomes NAME.embedding.npz: `times` (T,) in seconds, `embedding` (T, D),
-    `valid` (T,), and `cluster` (T,) with the `distance` (T,) to its centre:
-    the model's kinds of steps.
+    Writes NAME.embedding.npz for each: `times` (T,) in seconds, `embedding`
+    (T, D), `valid` (T,), and the model's kind of step at every moment:
+    `cluster` (T,), with the `distance` (T,) to its centre.
     """
     with report_errors():
         from stepreel.config import parse_cues, pick_cues
         from stepreel.learn.model import read_model
         from stepreel.pipeline import open_task
 
-        where, trained = usable_device(device), read_model(model)
-        known = list(trained.card.cues)
+        usable, trained = usable_device(device), read_model(model)
+        model_cues = list(trained.card.cues)
         chosen = None
         if embed_cues:
-            chosen = pick_cues(parse_cues(embed_cues), known, setting="--embed-cues")
+            chosen = pick_cues(parse_cues(embed_cues), model_cues, setting="--embed-cues")
         sources = unique_paths(recordings)
         with progress_bar(quiet=quiet) as progress:
             task = open_task(
@@ -90,14 +90,19 @@ def embed(
             from stepreel.learn.inference import embed_with_model
             from stepreel.system.names import name_files
 
-            usual = pick_cues(trained.settings.embed.cues, known, setting="embed.cues")
-            centres = trained.centres if chosen in (None, usual) else None
+            clustered_cues = pick_cues(
+                trained.settings.embed.cues, model_cues, setting="embed.cues"
+            )
+            centres = trained.centres if chosen in (None, clustered_cues) else None
             if centres is None:
-                say("note: no clusters are written; the model knows them for " + ", ".join(usual))
+                say(
+                    "note: no clusters are written; the model has clusters only for "
+                    + ", ".join(clustered_cues)
+                )
             files = name_files([sources[p] for p in task.recordings], output, ".embedding.npz")
             for number, (position, recording) in enumerate(task.recordings.items()):
                 path = sources[position]
-                (track,) = embed_with_model(trained, [recording], cues=chosen, device=where)
+                (track,) = embed_with_model(trained, [recording], cues=chosen, device=usable)
                 _write(files[path], track, recording, centres)
                 progress("embedding", number + 1, len(task.recordings))
                 size = f"{counted(len(track), 'moment')} x {track.width}"
@@ -107,7 +112,7 @@ def embed(
 
 
 def _write(path: Path, track: FeatureTrack, recording: Recording, centres: Floats | None) -> None:
-    """Write an embedding on the recording's own clock, and the cluster of every moment."""
+    """Write an embedding with times on the recording's own clock, and the clusters of moments."""
     import numpy as np
 
     from stepreel.steps.clustering import assign_to_centres

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options shared by several commands, and their interpretation."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ if TYPE_CHECKING:
 
 Cache = Annotated[
     Path | None,
-    typer.Option(help="Where features and models are kept (see `stepreel info`)."),
+    typer.Option(help="Cache folder for features and models (see `stepreel info`)."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 Clusters = Annotated[
-    int | None, typer.Option("--clusters", "-k", help="Kinds of steps to look for (7).")
+    int | None, typer.Option("--clusters", "-k", help="Number of kinds of steps (7).")
 ]
 Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting: train.epochs=50."),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of everything random (0).")]
+Seed = Annotated[int | None, typer.Option(help="Random seed (0).")]
 EmbedCues = Annotated[
     str | None,
-    typer.Option(metavar="CUE,CUE", help="Cues to cluster by: names, main or all."),
+    typer.Option(metavar="CUE,CUE", help="Cues to embed and cluster by: names, main or all."),
 ]
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 Fps = Annotated[float | None, typer.Option(min=1e-6, help="Moments per second of feature files.")]
 FeatureCues = Annotated[
     str | None,
     typer.Option(
-        "--cues", metavar="CUE,CUE", help="Arrays of feature files to use; main one first."
+        "--cues", metavar="CUE,CUE", help="Arrays of feature files to use; the main cue first."
     ),
 ]
 Times = Annotated[
     Path | None,
-    typer.Option(help="Times in seconds: a file, or a folder of files named like the recordings."),
+    typer.Option(
+        help="Times in seconds: a file, or a folder with a file per recording, named like it."
+    ),
 ]
 
 
@@ -55,7 +57,7 @@ def named_overrides(
     seed: int | None = None,
     embed_cues: str | None = None,
 ) -> dict[str, object]:
-    """Put options on top of `--set`."""
+    """Combine `--set` assignments with options, which take precedence."""
     from stepreel.config import parse_assignments
 
     named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
@@ -75,7 +77,7 @@ def split_names(text: str | None) -> list[str]:
 
 
 def open_store(cache: Path | None) -> Store:
-    """Open the cache folder that was asked for, or the usual one."""
+    """Open the given cache folder, or the default one."""
     from stepreel.system.machine import cache_folder
     from stepreel.system.store import Store
 
@@ -85,19 +87,19 @@ def open_store(cache: Path | None) -> Store:
 def feature_reading(
     cues: str | None, fps: float | None, times: Path | None, sources: Sequence[Path]
 ) -> FeatureReading:
-    """Return how to read feature files; refuse such options for videos."""
+    """Return how to read feature files; exit with an error if the sources are videos."""
     from stepreel.features.sources import FeatureReading, are_features
 
     if (cues or fps or times) and not are_features(sources):
         raise refuse(
-            "--cues, --fps and --times are about feature files, and these are videos; "
-            "--set extract.cues=… names cues of videos"
+            "--cues, --fps and --times are for feature files, but these are videos; "
+            "choose cues of videos with --set extract.cues=…"
         )
     return FeatureReading(split_names(cues), fps, times)
 
 
 def unique_paths(paths: Sequence[Path]) -> list[Path]:
-    """Drop files that were named before."""
+    """Drop repeated files, also if they are named differently."""
     unique: dict[str, Path] = {}
     for path in paths:
         unique.setdefault(os.path.realpath(path), path)

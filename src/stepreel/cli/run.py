@@ -49,7 +49,7 @@ def run(
         list[Path],
         typer.Argument(
             help="Recordings of one task: videos, or feature files (.npy, .npz, .h5, "
-            ".safetensors). A name that begins with a dash goes after `--`.",
+            ".safetensors). Put names that start with a dash after `--`.",
             readable=False,  # one unreadable file must not stop the others
         ),
     ],
@@ -58,12 +58,12 @@ def run(
     ] = Path("out"),
     model: Annotated[
         Path | None,
-        typer.Option(help="A trained model, or the output folder of an earlier run: no learning."),
+        typer.Option(help="A trained model, or the output folder of an earlier run: no training."),
     ] = None,
     clusters: Clusters = None,
     top: Annotated[
         int | None,
-        typer.Option(help="Show so many steps, the clearest (all of 1 s or more, at most 20)."),
+        typer.Option(help="Maximum number of steps; the clearest are shown (20, of 1 s or more)."),
     ] = None,
     cues: FeatureCues = None,
     fps: Fps = None,
@@ -79,8 +79,8 @@ def run(
     """Find the key steps of one or several recordings of a task.
 
     Several recordings are learned and clustered together: the same step
-    gets the same colour in each storyboard. A second run re-uses everything
-    that did not change. What was learned is kept in the output folder too:
+    gets the same colour in each storyboard. A second run reuses everything
+    that did not change. The trained model is written to the output folder:
     with --model, the same steps are found in later takes.
     """
     with report_errors():
@@ -88,7 +88,7 @@ def run(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
         sources = unique_paths(recordings)
-        found = find(
+        outcome = find_and_write(
             sources,
             output,
             preset=preset,
@@ -99,22 +99,22 @@ def run(
             cache=cache,
             quiet=quiet,
         )
-        report_found(found, sources)
-        if not found.written.boards:
+        report_outcome(outcome, sources)
+        if not outcome.written.boards:
             raise typer.Exit(NOTHING_DONE)
-        if found.failures or found.written.unsaved:
+        if outcome.failures or outcome.written.unsaved:
             raise typer.Exit(SOME_FAILED)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a run wrote, and why the rest of the sources gave nothing."""
+class Outcome:
+    """What a run wrote, and by position why other sources failed."""
 
     written: WrittenTask
     failures: dict[int, str]
 
 
-def find(
+def find_and_write(
     sources: Sequence[Path],
     output: Path,
     *,
@@ -125,8 +125,8 @@ def find(
     device: Device = "auto",
     cache: Path | None,
     quiet: bool,
-) -> Found:
-    """Run the pipeline with a progress bar and write what it found."""
+) -> Outcome:
+    """Run the pipeline with a progress bar and write its results."""
     from stepreel.learn.model import read_model
     from stepreel.pipeline import WrittenTask, open_task, run_task, write_task
 
@@ -144,39 +144,39 @@ def find(
             progress=progress,
         )
         if not task.recordings:
-            return Found(WrittenTask(), dict(task.failures))
+            return Outcome(WrittenTask(), dict(task.failures))
         result = run_task(task, store, model=trained, device=device, progress=progress)
         written = write_task(result, output, names=[path.name for path in sources])
-    return Found(written, {**result.failures, **written.failures})
+    return Outcome(written, {**result.failures, **written.failures})
 
 
-def report_found(found: Found, sources: Sequence[Path]) -> None:
-    """Print every recording's steps and where its storyboard is, then what failed."""
+def report_outcome(outcome: Outcome, sources: Sequence[Path]) -> None:
+    """Print the steps and the storyboard's path of every recording, then the failures."""
     from stepreel.report.wording import clock_with_tenths
     from stepreel.storyboard.letters import letter
 
-    written = found.written
+    written, failures = outcome.written, outcome.failures
     for position, board in written.boards.items():
         say(f"{sources[position].name}: {summary(board)}")
         for step in board.steps:
-            again = (
+            repeat = (
                 f"  again, {step.occurrence} of {step.occurrences}" if step.occurrence > 1 else ""
             )
             extent = f"{clock_with_tenths(step.start)} - {clock_with_tenths(step.end)}"
-            say(f"  {step.index:>3}  {extent}  kind {letter(step.cluster)}{again}")
+            say(f"  {step.index:>3}  {extent}  kind {letter(step.cluster)}{repeat}")
         for note in board.notes:
             say(f"  note: {note}")
         say(f"  storyboard: {written.folders[position] / 'storyboard.html'}")
-    for reason in [*(found.failures[p] for p in sorted(found.failures)), *written.unsaved]:
+    for reason in [*(failures[position] for position in sorted(failures)), *written.unsaved]:
         warn(f"stepreel: {reason}")
-    if len(written.boards) + len(found.failures) > 1:
+    if len(written.boards) + len(failures) > 1:
         if written.index is not None:
             say(f"all recordings: {written.index}")
-        say(f"{len(written.boards)} done, {len(found.failures)} failed")
+        say(f"{len(written.boards)} done, {len(failures)} failed")
 
 
 def summary(board: Storyboard) -> str:
-    """Say in a few words what was found."""
+    """Summarise a storyboard in a few words."""
     from stepreel.report.wording import clock_with_tenths
 
     kinds = len({step.cluster for step in board.steps})

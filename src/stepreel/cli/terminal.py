@@ -1,4 +1,4 @@
-"""Talking to a person: errors in one clear line, a progress bar with time left."""
+"""Terminal output: results, one-line errors, and a progress bar with the time left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from stepreel.errors import SettingsError, StepreelError
 from stepreel.system.interrupts import preserve_interrupts
-from stepreel.types import Progress
+from stepreel.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -22,7 +22,7 @@ DONE, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 
 
 def printable(text: str) -> str:
-    r"""Replace control characters, which a file name may hold, so that a terminal obeys none.
+    r"""Replace control characters, which a file name may contain and a terminal would interpret.
 
     >>> printable("a\x1b[31mb")
     'a�[31mb'
@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number of things.
+    """Format a number of things.
 
     >>> counted(1, "step"), counted(2, "kind of step")
     ('1 step', '2 kinds of step')
@@ -46,21 +46,21 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line about what went wrong."""
+    """Print a line to standard error."""
     typer.echo(printable(text), err=True)
 
 
 def refuse(text: str) -> typer.Exit:
-    """Return the exit to raise when nothing can be done, having said why."""
+    """Print an error; return the exception to raise."""
     warn(f"stepreel: {text}")
     return typer.Exit(NOTHING_DONE)
 
 
-def leave_interrupted(text: str) -> NoReturn:
-    """End the process with the status of Ctrl-C.
+def exit_interrupted(text: str) -> NoReturn:
+    """End the process immediately, with the exit status of Ctrl-C.
 
-    At once: by the ordinary way out Python itself may re-raise an interrupt that came while a
-    library evaluated code, and end by a signal instead.
+    On a normal exit, Python may raise the interrupt again if it arrived while a library evaluated
+    code, and the process would end by a signal instead.
     """
     warn(text)
     sys.stdout.flush()
@@ -70,27 +70,29 @@ def leave_interrupted(text: str) -> NoReturn:
 
 @contextlib.contextmanager
 def report_errors() -> Iterator[None]:
-    """Turn errors about the outside world into one message and the right exit status."""
+    """Turn expected errors into one message and the right exit status."""
     logging.basicConfig(format="stepreel: %(message)s", level=logging.WARNING)
     try:
         with preserve_interrupts():
             yield
     except KeyboardInterrupt:
-        leave_interrupted("interrupted; what is done is kept, the same command goes on from there")
+        exit_interrupted(
+            "interrupted; finished work is kept, and the same command resumes from there"
+        )
     except (SettingsError, StepreelError) as problem:
         raise refuse(str(problem)) from None
     except BrokenPipeError:
-        raise  # nobody reads on, as in `| head`: the way out is the command line library's
+        raise  # output closed, as in `| head`: the command line library handles it
     except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        raise refuse(f"{where}{problem.strerror or problem}") from None
+        file = f"{problem.filename}: " if problem.filename else ""
+        raise refuse(f"{file}{problem.strerror or problem}") from None
 
 
 @contextlib.contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
-    """Show a bar with time left on a terminal, and nothing elsewhere."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
-        yield lambda what, done, total: None
+        yield no_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -107,9 +109,9 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
-        def show(what: str, done: float, total: float) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what)
-            bars.update(tasks[what], completed=done, total=total or None)
+        def show(label: str, done: float, total: float) -> None:
+            if label not in tasks:
+                tasks[label] = bars.add_task(label)
+            bars.update(tasks[label], completed=done, total=total or None)
 
         yield show

@@ -1,4 +1,4 @@
-"""`stepreel train`: recordings of one task in, a model that knows its steps out."""
+"""`stepreel train`: recordings of one task in, a trained model out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def train(
     recordings: Annotated[
         list[Path],
         typer.Argument(
-            help="Videos of one task, or features of your own: .npy, .npz, .h5, .safetensors.",
+            help="Videos of one task, or feature files: .npy, .npz, .h5, .safetensors.",
             readable=False,  # one unreadable file must not stop the others
         ),
     ],
@@ -67,17 +67,17 @@ def train(
     cache: Cache = None,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a task from its recordings; keep what was learned for later takes.
+    """Train a model on recordings of a task, to use it on later takes.
 
-    The model's folder holds model.json, model.safetensors, metrics.jsonl
+    The model's folder contains model.json, model.safetensors, metrics.jsonl
     and loss.png. Use it with `stepreel run new.mp4 --model FOLDER` or with
-    `stepreel embed`. Interrupted training goes on from its last checkpoint
-    when the same command is given again.
+    `stepreel embed`. Interrupted training resumes from its last checkpoint
+    when the same command is run again.
     """
     with report_errors():
         from stepreel.pipeline import open_task
 
-        where = usable_device(device)
+        usable = usable_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
@@ -96,7 +96,7 @@ def train(
                 warn(f"stepreel: {reason}")
             if not task.recordings:
                 raise typer.Exit(NOTHING_DONE)
-            _learn(task, store, output, where, progress)
+            _learn(task, store, output, usable, progress)
         if task.failures:
             raise typer.Exit(SOME_FAILED)
 
@@ -111,14 +111,14 @@ def _learn(task: Task, store: Store, output: Path, device: Device, progress: Pro
     recordings = list(task.recordings.values())
     plan = plan_sampling([recording.times for recording in recordings], task.settings)
     for recording, notes in zip(recordings, training_notes(plan), strict=True):
-        for note in notes:  # before hours of training, not after
+        for note in notes:  # printed before hours of training, not after
             say(f"{recording.name}: note: {note}")
 
-    def keep_metrics(losses: Sequence[float], seconds: Sequence[float]) -> None:
+    def write_metrics(losses: Sequence[float], seconds: Sequence[float]) -> None:
         with explain_write_errors(output):
             write_text(output / "metrics.jsonl", metrics_text(losses, seconds, task.settings))
 
-    learned = learn_task(task, store, device=device, progress=progress, on_checkpoint=keep_metrics)
+    learned = learn_task(task, store, device=device, progress=progress, on_checkpoint=write_metrics)
     model = learned.model(task)
     assert model is not None
     write_model(output, model)
@@ -140,4 +140,4 @@ def _report(model: TaskModel, output: Path) -> None:
     )
     say(f"model: {output} ({counted(model.card.n_clusters, 'kind of step')})")
     if not can_draw():
-        say("note: loss.png was not drawn; pip install 'stepreel[plots]' adds matplotlib for it")
+        say("note: loss.png was not drawn; it needs matplotlib: pip install 'stepreel[plots]'")

@@ -1,4 +1,4 @@
-"""Fixed, off-the-shelf features of a moment: one file per cue, one line here.
+"""Fixed, off-the-shelf features of moments; each cue is one module and one line in `CUES`.
 
 Other packages add cues through the entry point group `stepreel.cues` (docs/extend.md).
 """
@@ -22,20 +22,20 @@ Arrays = Mapping[str, NDArray[np.generic]]
 
 
 class Cue(Protocol):
-    """Anything that turns moments into arrays, one row per moment, and can say how.
+    """The interface of a cue: turns moments into arrays with one row per moment.
 
     A plug-in also has a class attribute `api_version = 1`.
     """
 
     @property
     def name(self) -> str:
-        """Short name, also in file names."""
+        """Short name; also used in file names."""
 
     def settings(self) -> dict[str, object]:
-        """Return everything that changes the features; a change makes stored ones stale."""
+        """Return all settings that affect the features; a change invalidates cached features."""
 
     def prepare(self, folder: Path) -> None:
-        """Get ready to extract; `folder` keeps what is worth keeping between runs."""
+        """Prepare for extraction; `folder` is kept between runs."""
 
     def extract(self, moments: Sequence[Moment]) -> Arrays:
         """Return `features` (n, D) and `valid` (n,); called from several threads at once."""
@@ -47,15 +47,15 @@ CUES: Registry[Callable[[], Cue]] = Registry(
 
 
 def check_cue_names(names: Sequence[str]) -> None:
-    """Raise SettingsError unless all names are known and there is at least one."""
+    """Raise SettingsError unless there is at least one name and all are known and different."""
     if not names:
         raise SettingsError(f"at least one cue is needed; known: {', '.join(CUES)}")
     if unknown := [name for name in names if name not in CUES]:
         raise SettingsError(f"unknown cue {unknown[0]!r}; known: {', '.join(CUES)}")
     if len(set(names)) < len(names):
-        raise SettingsError(f"a cue is named twice in {', '.join(names)}; each can be used once")
+        raise SettingsError(f"a cue is named twice in {', '.join(names)}; name each cue once")
 
 
 def make_cues(names: Sequence[str]) -> list[Cue]:
-    """Make cues whose names have been checked, in order; the first is the main one."""
+    """Create the cues with these names, which have been checked; the first is the main cue."""
     return [CUES[name]() for name in names]

@@ -1,4 +1,4 @@
-"""Appearance: EfficientNet-Lite0 with ImageNet weights that arrive inside a package."""
+"""Appearance: EfficientNet-Lite0 with ImageNet weights that are installed as a package."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ log = logging.getLogger(__name__)
 
 
 class AppearanceCue:
-    """The network's last convolution, averaged over the picture; 1280 numbers per moment.
+    """The network's last convolution, averaged over the picture: 1280 features per moment.
 
-    The whole picture is squeezed to 224 x 224: cropping, as for ImageNet, would cut off hands at
-    the border of a head-worn camera's view.
+    The whole picture is resized to 224 x 224 without cropping: the crop used for ImageNet would cut
+    off hands at the edge of a head-worn camera's view.
     """
 
     name = "appearance"
@@ -45,15 +45,15 @@ class AppearanceCue:
         self._session: onnxruntime.InferenceSession | None = None
 
     def settings(self) -> dict[str, object]:
-        """Return what changes the features."""
+        """Return the settings that affect the features."""
         return {"backbone": WEIGHTS, "pixels": PIXELS, "graph": GRAPH_VERSION}
 
     def extract(self, moments: Sequence[Moment]) -> dict[str, NDArray[np.generic]]:
         """Return `features` (n, 1280) and `valid` (n,)."""
         session = self._session
-        assert session is not None, "prepare() comes first"
+        assert session is not None, "call prepare() first"
         size = (PIXELS, PIXELS)
-        # One picture at a time: as fast as a batch on a CPU, and the same numbers however batched.
+        # One picture at a time: as fast as a batch on a CPU, and results do not depend on batching.
         rows = [
             session.run(
                 None, {"images": cv2.resize(m.rgb, size, interpolation=cv2.INTER_AREA)[None]}
@@ -63,26 +63,26 @@ class AppearanceCue:
         return {"features": np.concatenate(rows), "valid": np.ones(len(moments), np.bool_)}
 
     def prepare(self, folder: Path) -> None:
-        """Open the network; on first use on this machine, export it to `folder` (ten seconds)."""
+        """Load the network; on first use, export it to `folder` (about ten seconds)."""
         if self._session is None:
             import onnxruntime
 
             options = onnxruntime.SessionOptions()
-            # Several pictures run side by side, one thread each: no waiting inside a layer.
+            # Pictures are processed in parallel, one thread each, instead of splitting every layer.
             options.intra_op_num_threads = 1
             options.inter_op_num_threads = 1
             graph = exported_graph(folder)
             try:
                 self._session = onnxruntime.InferenceSession(str(graph), options, PROVIDERS)
-            except Exception as problem:  # whatever a damaged file makes the library raise
-                log.warning("%s is damaged (%s); it is made again", graph, problem)
+            except Exception as problem:  # a damaged file can make the library raise anything
+                log.warning("%s is damaged (%s); recreating it", graph, problem)
                 graph.unlink()
                 graph = exported_graph(folder)
                 self._session = onnxruntime.InferenceSession(str(graph), options, PROVIDERS)
 
 
 def exported_graph(folder: Path) -> Path:
-    """Return the network as an ONNX file in `folder`, which is made if it is not there."""
+    """Return the network as an ONNX file in `folder`, exporting it if it does not exist."""
     path = folder / f"{WEIGHTS}-v{GRAPH_VERSION}.onnx"
     if not path.exists():
         log.info("preparing the appearance network (once on this machine)")
@@ -95,7 +95,7 @@ def exported_graph(folder: Path) -> Path:
 def _export() -> bytes:
     """Export pictures (n, 224, 224, 3) uint8 RGB → features (n, 1280)."""
     with delay_interrupts():
-        import onnx  # noqa: F401 - the exporter's own, loaded here while interrupts wait
+        import onnx  # noqa: F401 - used by the exporter; imported here to delay interrupts
         import onnxscript  # noqa: F401
         import torch
 
@@ -138,7 +138,7 @@ def _pooled_network() -> torch.nn.Module:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter's chatter about optional packages away from the user."""
+    """Suppress the exporter's messages about optional packages."""
     exporter = logging.getLogger("torch.onnx")
     level = exporter.level
     exporter.setLevel(logging.ERROR)

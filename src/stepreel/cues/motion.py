@@ -1,4 +1,4 @@
-"""Motion: dense optical flow to the next source frame, less the camera's, pooled on a grid."""
+"""Motion: dense optical flow to the next source frame, minus camera motion, pooled on a grid."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ GRID = 4
 DIRECTIONS = 8
 CELL_WIDTH = 4 + DIRECTIONS
 CAMERA_ROUNDS = 3
-SMALLEST_SIDE = 12  # pixels; DIS cannot work on a narrower picture
+SMALLEST_SIDE = 12  # pixels; DIS fails on narrower pictures
 
 
 class MotionCue:
     """DIS optical flow as speed and direction statistics of a 4 x 4 grid.
 
-    A head never keeps still, so the movement of the camera is taken out first. Per cell: mean
-    speed, its spread, mean velocity (right, down), and the share of all movement going in each of
-    eight directions. Speed is in picture lengths (longer side) per second, so neither resolution
-    nor frame rate matters. Invalid where there is no second frame, or hardly a picture.
+    Camera motion is removed first, because a head-worn camera always moves. Per cell: mean speed,
+    its standard deviation, mean velocity (right, down), and the share of movement in each of eight
+    directions. Speed is in picture lengths (longer side) per second and so does not depend on
+    resolution or frame rate. Invalid where there is no second frame or the picture is too narrow.
     """
 
     name = "motion"
 
     def __init__(self) -> None:
-        self._of_this_thread = threading.local()  # a DIS object holds buffers of its own
+        self._thread_local = threading.local()  # DIS objects have internal buffers
 
     def settings(self) -> dict[str, object]:
-        """Return what changes the features."""
+        """Return the settings that affect the features."""
         return {
             "flow": "dis-fast",
             "pixels": FLOW_PIXELS,
@@ -46,7 +46,7 @@ class MotionCue:
         }
 
     def prepare(self, folder: Path) -> None:
-        """Need nothing: flow has no weights."""
+        """Do nothing: optical flow has no weights to load."""
 
     def extract(self, moments: Sequence[Moment]) -> dict[str, NDArray[np.generic]]:
         """Return `features` (n, 192) and `valid` (n,)."""
@@ -65,17 +65,18 @@ class MotionCue:
 
     def _flow(self, before: Picture, after: Picture) -> Floats:
         """Return (H, W, 2): pixels to the right and down."""
-        if not hasattr(self._of_this_thread, "dis"):
+        if not hasattr(self._thread_local, "dis"):
             preset = cv2.DISOPTICAL_FLOW_PRESET_FAST
-            self._of_this_thread.dis = cv2.DISOpticalFlow.create(preset)
-        flow: Floats = self._of_this_thread.dis.calc(before, after, None)
-        return flow[::2, ::2]  # this preset solves at quarter size: the rest is interpolation
+            self._thread_local.dis = cv2.DISOpticalFlow.create(preset)
+        flow: Floats = self._thread_local.dis.calc(before, after, None)
+        return flow[::2, ::2]  # the preset computes flow at quarter size and interpolates
 
 
 def remove_camera_motion(flow: Floats) -> Floats:
-    """Subtract the affine field that explains most of a flow (H, W, 2): shift, turn, zoom, shear.
+    """Subtract the affine field (shift, rotation, zoom, shear) that best fits a flow (H, W, 2).
 
-    Fitted by re-weighted least squares: what moves otherwise, such as a hand, loses its weight.
+    Fitted by iteratively re-weighted least squares: pixels that move differently, such as a hand,
+    get little weight.
     """
     height, width, _ = flow.shape
     y, x = np.mgrid[-0.5 : 0.5 : height * 1j, -0.5 : 0.5 : width * 1j]
@@ -95,7 +96,7 @@ def remove_camera_motion(flow: Floats) -> Floats:
 def pool_velocity(velocity: Floats) -> Floats:
     """Pool a velocity field (H, W, 2) into GRID x GRID cells of CELL_WIDTH numbers each.
 
-    Directions are counted clockwise on the screen from "right"; a still cell has no direction.
+    Directions count clockwise on the screen, starting at "right"; all are 0 in a still cell.
     """
     right, down = velocity[..., 0], velocity[..., 1]
     speed: Floats = np.hypot(right, down)

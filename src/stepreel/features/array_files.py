@@ -1,6 +1,7 @@
-"""Files of named arrays: `.npy`, `.npz`, `.h5` and `.safetensors`, and what can be wrong with them.
+"""Read named arrays from `.npy`, `.npz`, `.h5` and `.safetensors` files.
 
-Nothing that could run code is read, and nothing is allocated on a header's word alone.
+Pickles are never read, because they can run code. Sizes in headers are checked before memory is
+allocated.
 """
 
 from __future__ import annotations
@@ -26,27 +27,27 @@ from stepreel.errors import RecordingError
 from stepreel.types import readable
 
 Arrays = dict[str, NDArray[Any]]
-REAL_NUMBERS = "fiub"  # kinds of numpy's types; what is left are texts, dates, complex numbers, …
+REAL_NUMBERS = "fiub"  # kinds of NumPy dtypes; the others are text, dates, complex numbers, …
 PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 NPY_CUE = "features"
-SOMETHING_ELSE = "it is something else; pickles, which can run code, are refused"
-# What zipfile raises for bad archives, for those with passwords, and for unknown compressions.
+NOT_NUMPY = "it is not a NumPy file; pickles can run code and are never read"
+# What zipfile raises for damaged or encrypted archives and unknown compression methods.
 DAMAGED = (BadZipFile, EOFError, LZMAError, RuntimeError, struct.error, zlib.error)
 
 
 def is_feature_file(path: Path) -> bool:
-    """Tell by its name whether a file holds features."""
+    """Return whether a file has a suffix of feature files."""
     return path.suffix.lower() in READERS
 
 
 def read_arrays(path: Path) -> Arrays:
-    """Read all arrays of a file by name; RecordingError says why that cannot be done."""
+    """Read all arrays of a file by name; RecordingError says why a file cannot be read."""
     suffix = path.suffix.lower()
     if suffix not in READERS:
         advice = "; pickles can run code and are never read" if suffix in PICKLES else ""
         raise RecordingError(
-            f"{readable(path.name)}: features are read from {', '.join(READERS)}, "
-            f"not {suffix or 'a file without such an ending'}{advice}"
+            f"{readable(path.name)}: expected a file with the suffix {', '.join(READERS)}, "
+            f"not {suffix or 'a file without a suffix'}{advice}"
         )
     with explain_read_errors(path):
         return READERS[suffix](path)
@@ -54,41 +55,41 @@ def read_arrays(path: Path) -> Arrays:
 
 @contextmanager
 def explain_read_errors(path: Path) -> Iterator[None]:
-    """Turn what readers of arrays trip over into a RecordingError that names the file."""
+    """Turn errors while reading a file into a RecordingError that names the file."""
     try:
         with explain_memory_errors(path):
             yield
     except FileNotFoundError:
         raise RecordingError(f"{readable(path.name)}: does not exist") from None
     except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError) as problem:
-        why = (problem.strerror or problem) if isinstance(problem, OSError) else problem
+        reason = (problem.strerror or problem) if isinstance(problem, OSError) else problem
         raise RecordingError(
-            f"{readable(path.name)}: cannot be read as {path.suffix.lower()} ({why})"
+            f"{readable(path.name)}: cannot be read as {path.suffix.lower()} ({reason})"
         ) from problem
 
 
 @contextmanager
 def explain_memory_errors(path: Path) -> Iterator[None]:
-    """Turn a lack of memory while a file is read into a RecordingError."""
+    """Turn a MemoryError while reading a file into a RecordingError."""
     try:
         yield
     except MemoryError as problem:
         raise RecordingError(
-            f"{readable(path.name)}: needs more memory than there is ({problem}); "
-            "save fewer moments or features, or smaller numbers (float32)"
+            f"{readable(path.name)}: needs more memory than is available ({problem}); "
+            "save fewer moments or features, or use float32"
         ) from problem
 
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """What a file says of an array before its numbers come."""
+    """The shape and type of an array, from the header of its file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
     @property
     def n_bytes(self) -> int:
-        """How much memory the array takes."""
+        """Size of the array in memory."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def __str__(self) -> str:
@@ -96,101 +97,105 @@ class ArrayHeader:
 
 
 def read_headers(path: Path) -> dict[str, ArrayHeader]:
-    """Return what a .npy (its array has no name) or .npz file says of its arrays; read no more.
+    """Read only the headers of a .npy file (whose array has the name "") or .npz file.
 
-    ValueError if it is something else, has pickled objects in it, or less than it says.
+    ValueError if it is not such a file, contains pickled objects, or is shorter than it states.
     """
     if path.suffix.lower() == ".npy":
         with path.open("rb") as file:
             return {"": _header(file, path.stat().st_size)}
     with _unzipped(path) as archive:
-        return {name: _member_header(archive, one) for name, one in _members(archive).items()}
+        return {name: _member_header(archive, member) for name, member in _members(archive).items()}
 
 
 def _header(file: IO[bytes], n_bytes: int) -> ArrayHeader:
-    """Read the header of a .npy file, or of a member of a .npz file, that is `n_bytes` long."""
+    """Read the header of a .npy file or .npz member with a length of `n_bytes`."""
     try:
         version = npy_format.read_magic(file)
     except ValueError:
-        raise ValueError(SOMETHING_ELSE if n_bytes else "it is empty") from None
+        raise ValueError(NOT_NUMPY if n_bytes else "it is empty") from None
     try:
-        old = version == (1, 0)
-        read = npy_format.read_array_header_1_0 if old else npy_format.read_array_header_2_0
+        is_old = version == (1, 0)
+        read = npy_format.read_array_header_1_0 if is_old else npy_format.read_array_header_2_0
         shape, _, dtype = read(file)
     except (SyntaxError, TokenError, TypeError, ValueError) as problem:
         raise ValueError("its header is damaged") from problem
     header = ArrayHeader(tuple(shape), dtype)
     if dtype.hasobject:
         raise ValueError(
-            "it holds pickled objects, which can run code and are refused; save numbers instead"
+            "it contains pickled objects, which can run code and are never read; save only numbers"
         )
     rest = n_bytes - file.tell()
     if min(shape, default=0) < 0 or header.n_bytes > rest:
         raise ValueError(
-            f"it says that it holds {header}, which is {header.n_bytes:,} bytes, but there are "
-            f"{rest:,}; is it damaged or cut short?"
+            f"its header states {header}, which is {header.n_bytes:,} bytes, but the file "
+            f"contains only {rest:,}; is it damaged or truncated?"
         )
     return header
 
 
 @contextmanager
 def _unzipped(path: Path) -> Iterator[ZipFile]:
-    """Open a .npz file; ValueError for what the zip format can be wrong in."""
+    """Open a .npz file; ValueError if it is not a valid zip archive."""
     with path.open("rb") as file:
         if not is_zipfile(file):
             file.seek(0)
-            raise ValueError("it is cut short" if file.read(2) == b"PK" else SOMETHING_ELSE)
+            raise ValueError("it is truncated" if file.read(2) == b"PK" else NOT_NUMPY)
         try:
             with ZipFile(file) as archive:
                 yield archive
         except DAMAGED as problem:
-            why = str(problem) or "it ends too early"
-            raise ValueError(f"it is damaged, or packed in an unusual way: {why}") from problem
+            reason = str(problem) or "it ends too early"
+            raise ValueError(
+                f"it is damaged or uses an unsupported zip feature: {reason}"
+            ) from problem
 
 
 def _members(archive: ZipFile) -> dict[str, ZipInfo]:
-    """Return the files in a .npz file by the names of their arrays."""
+    """Return the members of a .npz file by the names of their arrays."""
     members: dict[str, ZipInfo] = {}
-    for one in archive.infolist():
-        name = one.filename.removesuffix(".npy")
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
         if name in members:
-            raise ValueError(f"`{name}` is in it twice")
-        members[name] = one
+            raise ValueError(f"it contains `{name}` twice")
+        members[name] = member
     return members
 
 
-def _member_header(archive: ZipFile, one: ZipInfo) -> ArrayHeader:
-    with archive.open(one) as file:
+def _member_header(archive: ZipFile, member: ZipInfo) -> ArrayHeader:
+    with archive.open(member) as file:
         try:
-            return _header(file, one.file_size)
+            return _header(file, member.file_size)
         except ValueError as problem:
-            raise ValueError(f"`{one.filename}` in it is no array: {problem}") from problem
+            raise ValueError(
+                f"its member `{member.filename}` is not an array: {problem}"
+            ) from problem
 
 
 def _check_memory(n_bytes: int) -> None:
-    """Raise ValueError if arrays are larger than the machine's memory, as far as it tells."""
+    """Raise ValueError if arrays are larger than the machine's memory, where that is known."""
     try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # as on Windows: reading it will tell
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # unknown on Windows; reading may fail later
         return
-    if n_bytes > there:
+    if n_bytes > memory:
         raise ValueError(
-            f"it says that it holds {n_bytes:,} bytes of numbers, but this machine's memory is "
-            f"{there:,} bytes"
+            f"it contains {n_bytes:,} bytes of numbers, but this machine's memory is "
+            f"{memory:,} bytes"
         )
 
 
 def _read_npy(path: Path) -> Arrays:
-    _check_memory(sum(one.n_bytes for one in read_headers(path).values()))
+    _check_memory(sum(header.n_bytes for header in read_headers(path).values()))
     return {NPY_CUE: np.load(path, allow_pickle=False)}
 
 
 def _read_npz(path: Path) -> Arrays:
-    _check_memory(sum(one.n_bytes for one in read_headers(path).values()))
+    _check_memory(sum(header.n_bytes for header in read_headers(path).values()))
     with _unzipped(path) as archive:
         return {
-            name: npy_format.read_array(archive.open(one), allow_pickle=False)
-            for name, one in _members(archive).items()
+            name: npy_format.read_array(archive.open(member), allow_pickle=False)
+            for name, member in _members(archive).items()
         }
 
 
@@ -210,13 +215,13 @@ def _read_h5(path: Path) -> Arrays:
 
     arrays: Arrays = {}
 
-    def take(name: str, item: object) -> None:
+    def read_item(name: str, item: object) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in REAL_NUMBERS:
             _check_memory(sum(x.nbytes for x in arrays.values()) + item.size * item.dtype.itemsize)
             arrays[name] = item[()]
 
     with h5py.File(path, "r") as file:
-        file.visititems(take)
+        file.visititems(read_item)
     return arrays
 
 

@@ -1,8 +1,8 @@
-"""Recordings × cues → store: decode once for all cues, on all cores, resumable.
+"""Extract the tracks of all cues from a video: decoded once, on all cores, resumable.
 
-One thread decodes and shrinks; a pool turns batches of moments into features. At most a few batches
-are in flight, so memory does not grow with the recording. About every ten minutes of recording a
-shard is written, and an interrupted extraction goes on from the first one missing.
+One thread decodes and downscales frames; a pool turns batches of moments into features. Only a few
+batches are in flight, so memory use does not grow with the recording. A shard is written for about
+every ten minutes of recording, and an interrupted extraction resumes at the first missing shard.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from stepreel.video.previews import PreviewMaker, Previews
 
 BATCH_MOMENTS = 16
 SHARD_SECONDS = 600.0
-MOMENTS_VERSION = 1  # raise it when the same file would give other moments
+MOMENTS_VERSION = 1  # increase it when the same file would give different moments
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -46,7 +46,7 @@ def extract_tracks(
     shard_seconds: float = SHARD_SECONDS,
     progress: Progress = no_progress,
 ) -> VideoRecording:
-    """Return the tracks of all `cues`, `rate` moments a second, from the store if possible."""
+    """Return the tracks of all `cues` at `rate` moments per second, from the store if possible."""
     extraction = _Extraction(video, [*cues, PreviewMaker()], store, rate, shard_seconds)
     facts = read_facts(extraction.facts_entry)
     if (
@@ -70,7 +70,7 @@ def extract_tracks(
 
 @dataclass(frozen=True)
 class VideoRecording:
-    """A recording whose video has been decoded: tracks, pictures, true length."""
+    """A video whose tracks and previews have been extracted, with its actual duration."""
 
     video: VideoFile
     tracks: dict[str, FeatureTrack]
@@ -82,7 +82,7 @@ class VideoRecording:
 
     @property
     def name(self) -> str:
-        """The file's name."""
+        """The file name, safe to display."""
         return self.video.name
 
     @property
@@ -97,17 +97,17 @@ class VideoRecording:
 
     @property
     def start_seconds(self) -> float:
-        """Tracks of a video begin with its first frame, and so does its clock."""
+        """Always 0: times of a video count from its first frame."""
         return 0.0
 
     @property
     def times(self) -> Seconds:
-        """The moments all tracks share."""
+        """The times that all tracks share."""
         return next(iter(self.tracks.values())).times
 
 
 class _Extraction:
-    """Where everything that one recording yields belongs, and what of it is still missing."""
+    """The store entries of one recording, and which shards are still missing."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _Extraction:
         self.damage_entry = store.recording_entry(source, "damage", self.sampling)
 
     def missing_in(self, shard: int) -> list[str]:
-        """Name the extractors that have neither a finished file nor this shard."""
+        """Return the names of extractors that have neither a finished file nor this shard."""
         return [
             name
             for name, entry in self.entries.items()
@@ -145,11 +145,11 @@ class _Extraction:
         ]
 
     def first_shard_missing(self, n_shards: int) -> int | None:
-        """Return the first of `n_shards` shards that some extractor still lacks."""
+        """Return the first of `n_shards` shards that is missing for some extractor."""
         return next((s for s in range(n_shards) if self.missing_in(s)), None)
 
     def full_shards(self) -> int:
-        """Count the leading shards that are there for all and full, when the length is unknown."""
+        """Count the leading complete shards of all extractors, when the length is unknown."""
         unfinished = [entry for entry in self.entries.values() if not entry.exists()]
         shard = 0
         while unfinished and all(e.rows_in_shard(shard) == self.shard_moments for e in unfinished):
@@ -157,13 +157,13 @@ class _Extraction:
         return shard
 
     def remember_damage(self, decoding: Decoding) -> None:
-        """Write down what was wrong so far: a resumed extraction does not see it again."""
+        """Save the damage found so far: a resumed extraction does not decode those parts again."""
         counts = {"packets": decoding.damaged_packets, "frames": decoding.misplaced_frames}
         if any(counts.values()):
             write_facts(self.damage_entry, counts)
 
     def recall_damage(self) -> Decoding:
-        """Return what an earlier attempt at this recording found wrong."""
+        """Return the damage found by earlier attempts at this recording."""
         counts = read_facts(self.damage_entry) or {"packets": 0, "frames": 0}
         return Decoding(damaged_packets=counts["packets"], misplaced_frames=counts["frames"])
 
@@ -190,21 +190,21 @@ def _extract_missing(
     if facts is not None:
         first = extraction.first_shard_missing(_count_shards(facts, extraction))
     assert first is not None
-    progress("getting ready", 0, 0)
+    progress("preparing", 0, 0)
     for extractor in extraction.extractors.values():
         extractor.prepare(extraction.backbones)
-    progress("getting ready", 1, 1)
+    progress("preparing", 1, 1)
     decoding = extraction.recall_damage()
     first_moment = first * extraction.shard_moments
     moments = walk_moments(
         extraction.video, rate=extraction.rate, first_index=first_moment, decoding=decoding
     )
-    before = _size_and_mtime(extraction.video.path)
+    at_start = _size_and_mtime(extraction.video.path)
     n_moments = first_moment + _write_shards(extraction, moments, decoding, progress)
-    if _size_and_mtime(extraction.video.path) != before:
+    if _size_and_mtime(extraction.video.path) != at_start:
         raise RecordingError(
             f"{extraction.video.name}: was changed while it was being read; "
-            "run again when it is done"
+            "run again once it is complete"
         )
     if n_moments == 0:
         raise RecordingError(f"{extraction.video.name}: no frame can be decoded")
@@ -220,7 +220,7 @@ def _extract_missing(
 def _write_shards(
     extraction: _Extraction, moments: Iterator[Moment], decoding: Decoding, progress: Progress
 ) -> int:
-    """Extract what is missing of every shard and write it; return how many moments went by."""
+    """Extract and write the missing parts of every shard; return the number of moments."""
     total = extraction.video.declared_seconds
     n_moments = 0
     with _worker_pool() as pool:
@@ -230,22 +230,24 @@ def _write_shards(
             missing = extraction.missing_in(shard)
             extractors = [extraction.extractors[name] for name in missing]
             collected: dict[str, list[Arrays]] = defaultdict(list)
-            for batch, result in _in_order(pool, extraction.video, extractors, batches):
+            for (last_index, count), result in _in_order(
+                pool, extraction.video, extractors, batches
+            ):
                 for name, arrays in result.items():
                     collected[name].append(arrays)
-                n_moments += batch[1]
-                progress("watching", min(batch[0] / extraction.rate, total), total)
+                n_moments += count
+                progress("extracting", min(last_index / extraction.rate, total), total)
                 if shard > 0:
                     failpoint("mid-extraction")
             extraction.remember_damage(decoding)
             for name in missing:
-                extraction.entries[name].write_shard(shard, _end_to_end(collected.pop(name)))
+                extraction.entries[name].write_shard(shard, _concatenate(collected.pop(name)))
                 failpoint("between-cues")
     return n_moments
 
 
 def _batches(moments: Iterator[Moment]) -> Iterator[list[Moment]]:
-    """Group moments by sixteen, always the same sixteen, wherever the walk began."""
+    """Group moments into batches of 16 with fixed boundaries, wherever the walk started."""
     for _, batch in groupby(moments, lambda moment: moment.index // BATCH_MOMENTS):
         yield list(batch)
 
@@ -256,17 +258,17 @@ def _in_order(
     extractors: Sequence[Cue],
     batches: Iterator[list[Moment]],
 ) -> Iterator[tuple[tuple[int, int], dict[str, Arrays]]]:
-    """Run batches on the pool, a few at a time; yield (last index, count) and results in order."""
-    most = 2 * usable_cores() + 1
+    """Run a few batches at a time on the pool; yield (last index, count) and results in order."""
+    max_running = 2 * usable_cores() + 1
     running: deque[tuple[tuple[int, int], Future[dict[str, Arrays]]]] = deque()
     for batch in batches:
-        place = batch[-1].index, len(batch)
-        running.append((place, pool.submit(_run, video, extractors, batch)))
-        if len(running) > most:
-            place, future = running.popleft()
-            yield place, future.result()
-    for place, future in running:
-        yield place, future.result()
+        position = batch[-1].index, len(batch)
+        running.append((position, pool.submit(_run, video, extractors, batch)))
+        if len(running) > max_running:
+            position, future = running.popleft()
+            yield position, future.result()
+    for position, future in running:
+        yield position, future.result()
 
 
 def _run(video: VideoFile, extractors: Sequence[Cue], batch: Sequence[Moment]) -> dict[str, Arrays]:
@@ -275,7 +277,7 @@ def _run(video: VideoFile, extractors: Sequence[Cue], batch: Sequence[Moment]) -
 
 
 def _extract(video: VideoFile, extractor: Cue, batch: Sequence[Moment]) -> Arrays:
-    """Let a library's trouble with strange pictures cost this recording alone."""
+    """Turn any error of a cue into a RecordingError, so that other recordings are not affected."""
     try:
         return extractor.extract(batch)
     except (StepreelError, KeyboardInterrupt, MemoryError):
@@ -283,17 +285,17 @@ def _extract(video: VideoFile, extractor: Cue, batch: Sequence[Moment]) -> Array
     except Exception as problem:
         raise RecordingError(
             f"{video.name}: the cue {extractor.name} failed at {batch[0].time:.1f} s "
-            f"({type(problem).__name__}: {problem}); name other cues with --set extract.cues=…"
+            f"({type(problem).__name__}: {problem}); choose other cues with --set extract.cues=…"
         ) from problem
 
 
-def _end_to_end(pieces: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
+def _concatenate(pieces: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 @contextmanager
 def _worker_pool() -> Iterator[ThreadPoolExecutor]:
-    """Give one worker per core; OpenCV must not start threads of its own beside them."""
+    """Start one worker per core, and keep OpenCV from starting threads of its own."""
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     pool = ThreadPoolExecutor(usable_cores(), thread_name_prefix="stepreel")
@@ -305,18 +307,18 @@ def _worker_pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def _notes(video: VideoFile, decoding: Decoding) -> list[str]:
-    """Say what a user should know about how well the file could be read."""
+    """Return notes for the user about parts of the file that could not be read."""
     notes = []
     declared, read = video.declared_seconds, decoding.end_seconds
     if declared - read > max(1.0, 0.02 * declared):
         notes.append(
             f"Only the first {read:.1f} s of {declared:.1f} s could be read; "
-            "the file seems to be cut off or damaged."
+            "the file seems to be truncated or damaged."
         )
     elif decoding.stopped_early:
         notes.append(f"Reading ended at {read:.1f} s: {decoding.stopped_early}.")
     if decoding.damaged_packets:
         notes.append("Parts of the video are damaged; frames there may be missing or wrong.")
     if decoding.misplaced_frames:
-        notes.append("Some frames carry impossible times and were passed over.")
+        notes.append("Some frames have invalid timestamps and were skipped.")
     return notes

@@ -1,8 +1,8 @@
-"""Features that people bring: `.npy`, `.npz`, `.h5` and `.safetensors` files become tracks.
+"""Feature files provided by users (`.npy`, `.npz`, `.h5`, `.safetensors`) → feature tracks.
 
-A file is one recording. Every two-dimensional array in it is a cue (T, D); an array called `times`
-holds seconds, and `<cue>_valid` says where a cue knows anything. A `.npy` file holds one cue,
-called `features`. Nothing that could run code is read: pickles are refused.
+A file is one recording. Every two-dimensional array in it is a cue (T, D). The array `times` has
+the time of every row in seconds, and `<cue>_valid` is false where a cue has no usable features. A
+`.npy` file is one cue, called `features`. Pickles are never read, because they can run code.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from stepreel.types import (
 )
 
 TIMES = "times"
-# All that is known of how such features were made; raise the number if a file is read differently.
+# Recorded as the origin of such features; increase `reading` if files are read differently.
 FROM_FILE = {"from": "file", "reading": 2}
 
 
 @dataclass(frozen=True)
 class FeatureRecording:
-    """One recording known by its features alone.
+    """One recording that is given as features, without a video.
 
-    start_seconds  of its first moment on the file's own clock; tracks begin at 0
-    marked         cues of which the file itself says where they know nothing
-    absent         per cue, columns that hold no number anywhere: the recording lacks that channel
+    start_seconds  time of the first moment on the file's own clock; tracks start at 0
+    marked         cues with a `<cue>_valid` array in the file
+    absent         per cue, columns without any finite value: channels this recording lacks
     path           the file it was read from; None for arrays in memory
     """
 
@@ -60,34 +60,34 @@ class FeatureRecording:
 
     @property
     def times(self) -> Seconds:
-        """The moments that all tracks share."""
+        """The times that all tracks share."""
         return next(iter(self.tracks.values())).times
 
     @property
     def moment_seconds(self) -> float:
-        """How long a moment typically lasts."""
+        """Typical duration of one moment."""
         return moment_seconds(self.times)
 
     @property
     def duration_seconds(self) -> float:
-        """How long the tracks last, the last moment included."""
+        """Length of the tracks, including the last moment."""
         return float(self.times[-1]) + self.moment_seconds
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing is known about how the features were recorded."""
+        """Always empty: files contain no information about recording problems."""
         return ()
 
     @property
     def track_settings(self) -> dict[str, object]:
-        """Say of every cue that its features come from a file."""
+        """Return, for every cue, that its features come from a file."""
         return dict.fromkeys(self.tracks, FROM_FILE)
 
 
 def read_features(
     path: Path, *, cues: Sequence[str] = (), fps: float | None = None, times: Path | None = None
 ) -> FeatureRecording:
-    """Read a recording's tracks; `cues` picks and orders them, the first being the main one.
+    """Read a recording; `cues` selects and orders its cues, of which the first is the main one.
 
     Times come from `times`, else from `fps`, else from the file's own `times`.
     """
@@ -98,7 +98,7 @@ def read_features(
             readable(path.stem),
             arrays,
             cues,
-            lambda n: _seconds(label, _given_times(path, arrays, n, fps, times)),
+            lambda n: _seconds(label, _find_times(path, arrays, n, fps, times)),
             label=label,
             path=path,
         )
@@ -112,7 +112,7 @@ def recording_from_arrays(
     cues: Sequence[str] = (),
     path: Path | None = None,
 ) -> FeatureRecording:
-    """Make a recording of arrays in memory; `times` are seconds, one per row.
+    """Make a recording from arrays in memory; `times` has one time in seconds per row.
 
     path  the file they were read from, if any
     """
@@ -131,7 +131,7 @@ def _recording(
     label: str,
     path: Path | None,
 ) -> FeatureRecording:
-    """Check arrays and turn them into tracks; `label` names their source in messages."""
+    """Check arrays and build their tracks; messages name the source by `label`."""
     chosen = _choose(label, arrays, cues)
     seconds = seconds_of(len(arrays[chosen[0]]))
     clock = seconds - seconds[0]
@@ -156,7 +156,7 @@ def _recording(
 
 
 def _fingerprint(tracks: Mapping[str, FeatureTrack]) -> str:
-    """Hash what is used of a file; labels and whatever else lies beside it change nothing."""
+    """Hash the arrays that are used; labels and other arrays in the file do not affect it."""
     content = hashlib.blake2b(digest_size=16)
     content.update(next(iter(tracks.values())).times.tobytes())
     for cue, track in tracks.items():
@@ -168,19 +168,19 @@ def _fingerprint(tracks: Mapping[str, FeatureTrack]) -> str:
 
 def check_same_cues(recording: Recording, first: Recording) -> None:
     """Raise RecordingError unless two recordings of a task have the same cues and widths."""
-    expected, there = (
-        cues_and_widths({cue: track.width for cue, track in one.tracks.items()})
-        for one in (first, recording)
+    expected, actual = (
+        cues_and_widths({cue: track.width for cue, track in item.tracks.items()})
+        for item in (first, recording)
     )
-    if expected != there:
+    if expected != actual:
         raise RecordingError(
-            f"{recording.name}: has the cues {there}, but {first.name} has {expected}; "
-            "all recordings of a task need the same (--cues picks some)"
+            f"{recording.name}: has the cues {actual}, but {first.name} has {expected}; "
+            "all recordings of a task need the same cues (select them with --cues)"
         )
 
 
 def _choose(label: str, arrays: Mapping[str, NDArray[Any]], cues: Sequence[str]) -> list[str]:
-    known = [
+    usable = [
         name
         for name, x in arrays.items()
         if x.ndim == 2
@@ -189,30 +189,30 @@ def _choose(label: str, arrays: Mapping[str, NDArray[Any]], cues: Sequence[str])
         and not name.endswith("_valid")
         and name.rpartition("/")[2] != TIMES
     ]
-    if missing := [cue for cue in cues if cue not in known]:
+    if missing := [cue for cue in cues if cue not in usable]:
         raise RecordingError(
-            f"{label}: no cue {missing[0]!r}; (T, D) arrays in it: {', '.join(known) or 'none'}"
+            f"{label}: no cue {missing[0]!r}; (T, D) arrays in it: {', '.join(usable) or 'none'}"
         )
-    if not known:
-        there = [f"{name} {ArrayHeader(x.shape, x.dtype)}" for name, x in arrays.items()]
+    if not usable:
+        contents = [f"{name} {ArrayHeader(x.shape, x.dtype)}" for name, x in arrays.items()]
         raise RecordingError(
-            f"{label}: holds no two-dimensional array (T, D) of real numbers; "
-            f"it holds {', '.join(there[:5]) or 'nothing'}"
+            f"{label}: contains no two-dimensional array (T, D) of real numbers; "
+            f"it contains {', '.join(contents[:5]) or 'nothing'}"
         )
-    chosen = list(dict.fromkeys(cues)) or known
+    chosen = list(dict.fromkeys(cues)) or usable
     for cue in chosen:
         if cue in ("main", "all") or "," in cue:
             raise RecordingError(
-                f"{label}: a cue cannot be called {cue!r}, which settings would take "
-                "for something else; rename the array"
+                f"{label}: {cue!r} cannot be the name of a cue, because it has another meaning in "
+                "settings; rename the array"
             )
     return chosen
 
 
-def _given_times(
+def _find_times(
     path: Path, arrays: Arrays, n: int, fps: float | None, times: Path | None
 ) -> NDArray[Any]:
-    """Return one time per row, from another file, a rate, or the file itself."""
+    """Return one time per row from another file, a rate, or the file itself."""
     if times is not None:
         return _times_of(path, times)
     if fps is not None:
@@ -220,43 +220,43 @@ def _given_times(
     own = _own_times(arrays)
     if own is None:
         raise RecordingError(
-            f"{readable(path.name)}: has no `times`; give --times FILE or --fps NUMBER, "
-            "whichever the command takes"
+            f"{readable(path.name)}: has no `times`; pass --times FILE or --fps NUMBER, "
+            "whichever the command accepts"
         )
     return own
 
 
 def _seconds(label: str, times: NDArray[Any]) -> Seconds:
-    """Check times: finite seconds that increase."""
+    """Return times as seconds; they must be finite and increasing."""
     if times.dtype.kind not in REAL_NUMBERS:
         raise RecordingError(f"{label}: times must be numbers (seconds), not {times.dtype}")
     seconds = times.astype(np.float64).ravel()
     if len(seconds) == 0:
         raise RecordingError(f"{label}: contains no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
-        raise RecordingError(f"{label}: times must be finite seconds that increase")
+        raise RecordingError(f"{label}: times must be finite and increasing seconds")
     return seconds
 
 
 def _own_times(arrays: Arrays) -> NDArray[Any] | None:
-    """Return a file's own times; in HDF5 they may lie in a group beside the cues."""
+    """Return the times in the file itself; in HDF5 they may be in the group of the cues."""
     named = [array for name, array in arrays.items() if name.rpartition("/")[2] == TIMES]
     return named[0] if len(named) == 1 else None
 
 
 def _times_of(path: Path, times: Path) -> NDArray[Any]:
-    """Read times from a file, or from the file in a folder that is named like the recording."""
+    """Read times from a file, or from the file in a folder with the name of the recording."""
     if times.is_dir():
-        named = [times / f"{path.stem}{suffix}" for suffix in READERS]
-        there = [file for file in named if file.exists()]
-        if not there:
+        candidates = [times / f"{path.stem}{suffix}" for suffix in READERS]
+        existing = [file for file in candidates if file.exists()]
+        if not existing:
             raise RecordingError(
-                f"{readable(path.name)}: no times for it in {times} ({path.stem}.npy, …)"
+                f"{readable(path.name)}: no times for it in {times}; expected {path.stem}.npy, …"
             )
-        times = there[0]
+        times = existing[0]
     arrays = read_arrays(times)
     if not arrays:
-        raise RecordingError(f"{readable(times.name)}: holds no array; expected `{TIMES}`")
+        raise RecordingError(f"{readable(times.name)}: contains no array; expected `{TIMES}`")
     return arrays[TIMES] if TIMES in arrays else next(iter(arrays.values()))
 
 
@@ -272,24 +272,24 @@ def _track(
         raise RecordingError(
             f"{label}: {cue} has {len(features)} rows, but there are {len(times)} times"
         )
-    with np.errstate(over="ignore"):  # too large for single precision: invalid, below
+    with np.errstate(over="ignore"):  # values too large for float32 become invalid below
         values = np.asarray(features, np.float32)
     if absent := _absent(features):
         values = values.copy()
-        values[:, absent] = 0  # a channel that never changes tells nothing
-    known: Mask = np.asarray(np.isfinite(values).all(axis=1))
+        values[:, absent] = 0  # a constant channel has no influence
+    usable: Mask = np.asarray(np.isfinite(values).all(axis=1))
     if valid is not None:
         if valid.size != len(values):
             raise RecordingError(
                 f"{label}: {cue}_valid has {valid.size} values for {len(values)} rows"
             )
         if valid.dtype.kind not in REAL_NUMBERS:
-            raise RecordingError(f"{label}: {cue}_valid must say true or false, not {valid.dtype}")
-        known &= np.asarray(valid, bool).ravel()
-    return FeatureTrack(name, cue, times, np.where(known[:, None], values, 0), known)
+            raise RecordingError(f"{label}: {cue}_valid must be true or false, not {valid.dtype}")
+        usable &= np.asarray(valid, bool).ravel()
+    return FeatureTrack(name, cue, times, np.where(usable[:, None], values, 0), usable)
 
 
 def _absent(features: NDArray[Any]) -> list[int]:
-    """Return the columns without a single number, unless there is no number in any."""
+    """Return the columns without any finite value; none if that is true of all columns."""
     empty = np.flatnonzero(~np.isfinite(np.asarray(features, np.float64)).any(axis=0))
     return [] if len(empty) == features.shape[1] else [int(column) for column in empty]

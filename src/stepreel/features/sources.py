@@ -1,4 +1,4 @@
-"""What a user names → recordings with tracks: videos, feature files, or arrays in memory."""
+"""Videos, feature files or arrays in memory → recordings with tracks."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class FeatureReading:
     """How feature files are read.
 
     cues   arrays to use, the main one first; all if empty
-    fps    moments per second of files without times
-    times  a file of times, or a folder of such files named like the recordings
+    fps    moments per second, for files without times
+    times  a file of times, or a folder with one such file per recording, of the same name
     """
 
     cues: Sequence[str] = ()
@@ -42,20 +42,20 @@ class FeatureReading:
 
 @dataclass
 class LoadedRecordings:
-    """Recordings by their position among the sources, and why the others could not be loaded."""
+    """Recordings by position among the sources, and the reasons why others were not loaded."""
 
     recordings: dict[int, Recording] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
 
 
 def are_features(sources: Sequence[Source]) -> bool:
-    """Tell feature files and arrays from videos; SettingsError if there are both."""
+    """Return whether sources are feature files or arrays, not videos; SettingsError if mixed."""
     kinds = [not isinstance(source, Path) or _is_features_or_pickle(source) for source in sources]
     if any(kinds) and not all(kinds):
         features, video = sources[kinds.index(True)], sources[kinds.index(False)]
         raise SettingsError(
-            f"{source_name(features)} holds features and {source_name(video)} does not; a task is "
-            "learned from videos or from features, not from both"
+            f"{source_name(features)} contains features, but {source_name(video)} does not; "
+            "a task is learned from videos or from features, not from both"
         )
     return all(kinds)
 
@@ -65,7 +65,7 @@ def _is_features_or_pickle(path: Path) -> bool:
 
 
 def source_name(source: Source) -> str:
-    """Return what to call a source in a message."""
+    """Return the name of a source for messages."""
     return source.name if isinstance(source, Path) else f"the arrays {', '.join(source)}"
 
 
@@ -75,9 +75,9 @@ def read_feature_sources(
     *,
     check: Callable[[Recording], None] | None = None,
 ) -> LoadedRecordings:
-    """Read feature files and arrays; all must have the cues and widths of the first.
+    """Read feature files and arrays; all must have the same cues and widths.
 
-    check  raises a StepreelError for a recording that cannot be used, instead of that rule
+    check  raises a StepreelError for an unusable recording; replaces the comparison of cues
     """
     loaded = LoadedRecordings()
     for position, source in enumerate(sources):
@@ -101,13 +101,13 @@ def _read(source: Source, position: int, reading: FeatureReading) -> Recording:
     for cue, pair in source.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise RecordingError(f"{cue}: expected a pair (times, features)")
-        own, arrays[cue] = np.asarray(pair[0]), np.asarray(pair[1])
-        if times is not None and not np.array_equal(times, own):
+        cue_times, arrays[cue] = np.asarray(pair[0]), np.asarray(pair[1])
+        if times is not None and not np.array_equal(times, cue_times):
             raise RecordingError(
                 f"{cue}: its times differ from those of {next(iter(source))}; all cues of a "
-                "recording need the same times (interpolate them to one clock first)"
+                "recording need the same times (resample them first)"
             )
-        times = own
+        times = cue_times
     if times is None:
         raise RecordingError("no arrays; expected at least one cue with (times, features)")
     return recording_from_arrays(f"recording-{position + 1}", times, arrays, cues=reading.cues)
@@ -121,17 +121,17 @@ def extract_recordings(
     check: Callable[[VideoRecording], None] | None = None,
     progress: Progress = no_progress,
 ) -> LoadedRecordings:
-    """Extract the tracks of every video that can be read.
+    """Extract the tracks of every readable video.
 
-    check  raises a StepreelError for a recording that cannot be used
+    check  raises a StepreelError for an unusable recording
     """
     cues = make_cues(settings.cues)
     loaded = LoadedRecordings()
     for position, path in enumerate(paths):
         counter = f" {position + 1}/{len(paths)}" if len(paths) > 1 else ""
 
-        def count_up(what: str, done: float, total: float, suffix: str = counter) -> None:
-            progress(what + suffix, done, total)
+        def numbered(label: str, done: float, total: float, suffix: str = counter) -> None:
+            progress(label + suffix, done, total)
 
         try:
             recording = extract_tracks(
@@ -140,7 +140,7 @@ def extract_recordings(
                 store,
                 rate=settings.moments_per_second,
                 shard_seconds=settings.shard_seconds,
-                progress=count_up,
+                progress=numbered,
             )
             if check is not None:
                 check(recording)

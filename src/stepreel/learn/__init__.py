@@ -1,3 +1,3 @@
 """Feature tracks → embedding: sampling, windows, loss, encoder, training, and the saved model."""
 
-METHOD_VERSION = 6  # raise it when the same tracks and settings would give other embeddings
+METHOD_VERSION = 6  # increase it when the same tracks and settings would give different embeddings

@@ -1,6 +1,6 @@
-"""Tracks of one task → embeddings: from the cache if they are there, else by training.
+"""Tracks of one task → embeddings: from the cache if possible, else by training.
 
-Torch is loaded only when something has to be learned.
+Torch is imported only if training is needed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnedEmbeddings:
-    """The embeddings of a task's recordings, and the training they come from.
+    """The embeddings of a task's recordings, and the trained weights behind them.
 
-    notes  per recording, what a reader of the result should know about how it was learned
+    notes  per recording trained on, what readers of the result should know about the training
     """
 
     tracks: list[FeatureTrack]
@@ -46,7 +46,7 @@ def learn_embeddings(
 ) -> LearnedEmbeddings:
     """Embed recordings of one task with an encoder trained on all of them together.
 
-    train_on  positions of the recordings to train on, if the others are to be embedded only
+    train_on  positions of the recordings to train on; the others are only embedded (default: all)
     """
     chosen = range(len(recordings)) if train_on is None else train_on
     training_set = [recordings[position] for position in chosen]
@@ -70,7 +70,7 @@ def learn_embeddings(
 
 
 def training_notes(plan: SamplingPlan) -> list[list[str]]:
-    """Say of every recording of a task whether it is too long for the window asked for."""
+    """Return, for every recording, a note if it is too long for the requested window."""
     return [
         []
         if window.seconds == window.requested_seconds
@@ -122,12 +122,12 @@ def _train_and_embed(
 
 
 def _describe(recordings: Sequence[Recording], settings: Settings) -> dict[str, object]:
-    """Name everything the trained encoder depends on."""
+    """Describe everything the trained encoder depends on, for the cache key."""
     first = recordings[0]
     return {
         "method": METHOD_VERSION,
         "recordings": [recording.fingerprint for recording in recordings],
-        "cues": list(first.tracks),  # their order matters: the first is the main one
+        "cues": list(first.tracks),  # the order matters: the first is the main cue
         "tracks": first.track_settings,
         "widths": {cue: track.width for cue, track in first.tracks.items()},
         "loss": settings.loss.model_dump(),

@@ -1,4 +1,4 @@
-"""The per-cue temporal encoder over fixed features: a transformer, or the paper's alternatives."""
+"""The temporal encoder of each cue's features: a transformer, or the paper's alternatives."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from stepreel.config import EncoderSettings
 
 POSITIONS_PER_SECOND = 12.0
 ENCODE_ROWS = 2048
-TCN_BLOCKS = 9  # the last one reaches 256 moments either way
+TCN_BLOCKS = 9  # the last one reaches 256 moments in each direction
 
 
 def positional_encoding(times: Tensor, width: int) -> Tensor:
-    """Return sinusoids of time, (..., width), from times in seconds; odd widths work.
+    """Return the sinusoidal encoding (..., width) of times in seconds; `width` may be odd.
 
-    Position is 12 × seconds, whatever the source's frame rate: the release counts frames at 12 fps.
+    Position is 12 × seconds at any frame rate, because the paper's code counts frames at 12 fps.
     """
     pairs = (width + 1) // 2
     exponents = torch.arange(pairs, dtype=torch.float64) * (2.0 / width)
@@ -29,14 +29,15 @@ def positional_encoding(times: Tensor, width: int) -> Tensor:
 
 
 def encoder_inputs_(features: Tensor, times: Tensor, shape: EncoderSettings) -> Tensor:
-    """Turn `features`, in place, into x·√width + encoding of time: what the encoder sees.
+    """Turn `features`, in place, into the encoder's input: x·√width + time encoding.
 
-    Time is added to the raw features; added after a learned layer, training collapses (paper).
+    The encoding is added to the raw features: added after a learned layer, training collapses
+    (paper).
     """
     features.mul_(math.sqrt(shape.width))
     if shape.positions != "raw":
         return features
-    for start in range(0, len(times), ENCODE_ROWS):  # in doubles the whole would need much memory
+    for start in range(0, len(times), ENCODE_ROWS):  # float64 blocks, to save memory
         block = slice(start, start + ENCODE_ROWS)
         features[block] += positional_encoding(times[block], features.shape[-1])
     return features
@@ -67,7 +68,7 @@ class Layer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """The paper's encoder: a small vanilla transformer, no causal mask."""
+    """The paper's encoder: a small vanilla transformer without causal mask."""
 
     def __init__(self, width: int, *, n_layers: int, n_heads: int) -> None:
         super().__init__()
@@ -80,7 +81,7 @@ class Transformer(nn.Module):
 
 
 class Lstm(nn.Module):
-    """A bidirectional LSTM, half of the width for each direction."""
+    """A bidirectional LSTM with half of the width for each direction."""
 
     def __init__(self, width: int, *, n_layers: int) -> None:
         super().__init__()
@@ -95,7 +96,7 @@ class Lstm(nn.Module):
 
 
 class Tcn(nn.Module):
-    """Residual convolutions over time, each looking twice as far as the one before."""
+    """Residual dilated convolutions over time; each block doubles the dilation."""
 
     def __init__(self, width: int, *, n_blocks: int = TCN_BLOCKS) -> None:
         super().__init__()
@@ -136,10 +137,10 @@ class CueEncoder(nn.Module):
         self.project = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 
     def adapt(self, inputs: Tensor, times: Tensor) -> Tensor:
-        """Return q̃ (B, N, width), what is clustered.
+        """Return q̃ (B, N, width), which is clustered.
 
         inputs  (B, N, cue_width), from `encoder_inputs_`
-        times   (B, N) seconds, used only when positions come after a layer
+        times   (B, N) seconds; used only if `positions` is "after-mlp"
         """
         x = self.enter(inputs)
         if self.positions == "after-mlp":
@@ -148,7 +149,7 @@ class CueEncoder(nn.Module):
         return adapted
 
     def forward(self, inputs: Tensor, times: Tensor) -> Tensor:
-        """Return q (B, N, width), unit length, what the loss compares."""
+        """Return q (B, N, width), of unit length, which the loss compares."""
         return functional.normalize(self.project(self.adapt(inputs, times)), dim=-1)
 
 
@@ -158,13 +159,13 @@ class Encoder(nn.Module):
     def __init__(self, cue_widths: Mapping[str, int], shape: EncoderSettings, *, seed: int) -> None:
         super().__init__()
         self.cue_widths = dict(cue_widths)
-        with torch.random.fork_rng(devices=[]):  # leave the caller's random state alone
+        with torch.random.fork_rng(devices=[]):  # keep the global random state unchanged
             torch.manual_seed(seed)
-            # A list: a user's cue may have any name, and not every name can be a module's.
+            # A list, because not every name of a cue is valid as the name of a module.
             self.cues = nn.ModuleList(CueEncoder(d, shape) for d in cue_widths.values())
 
     def project(self, inputs: Mapping[str, Tensor], times: Tensor) -> list[Tensor]:
-        """Return q of every cue, in the encoder's order."""
+        """Return q of every cue, in the order of `cue_widths`."""
         pairs = zip(self.cue_widths, self.cues, strict=True)
         return [encoder(inputs[cue], times) for cue, encoder in pairs]
 

@@ -1,8 +1,8 @@
-"""The gradient of a batch, recording by recording: on all cores, and the same on any number.
+"""Compute the gradient of a batch on all cores, with the same result on any number of cores.
 
-Every recording's share is worked out by a single thread, and the shares are added in their order.
-So a result does not depend on how many cores a machine has; splitting each operation among
-threads instead rounds otherwise, and fifty epochs later steps begin at other moments.
+The contribution of every recording is computed by a single thread, and contributions are added in
+order. Splitting each operation among threads would round differently depending on their number,
+and after fifty epochs the key steps would start at different moments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepreel.learn.windows import Pairs, choose_pairs, near_window, similar_win
 
 
 class GradientPool:
-    """Threads for the recordings of a batch, each with memory of its own."""
+    """A thread pool for the recordings of a batch, each with its own scratch buffers."""
 
     def __init__(self, pool: ThreadPoolExecutor | None) -> None:
         self._pool = pool
@@ -43,31 +43,33 @@ class GradientPool:
         while len(self._scratch) < len(recordings):
             self._scratch.append(ScratchBuffers())
         weights = list(encoder.parameters())
-        if self._pool is None or settings.loss.alignment_weight > 0:  # recordings meet there
+        if (
+            self._pool is None or settings.loss.alignment_weight > 0
+        ):  # alignment compares recordings
             batch = gather(recordings, picks, drawn=drawn, scratch=self._scratch[0])
             loss = batch_loss(encoder, batch, settings, self._scratch[0])
-            shares = [(loss, torch.autograd.grad(loss, weights, materialize_grads=True))]
+            parts = [(loss, torch.autograd.grad(loss, weights, materialize_grads=True))]
         else:
             counts = _counts(recordings, picks)
 
-            def share(row: int) -> tuple[Tensor, tuple[Tensor, ...]]:
+            def loss_and_gradients(row: int) -> tuple[Tensor, tuple[Tensor, ...]]:
                 scratch = self._scratch[row]
                 batch = gather([recordings[row]], [picks[row]], scratch=scratch)
                 loss = batch_loss(encoder, batch, settings, scratch, counts=counts)
                 return loss.detach(), torch.autograd.grad(loss, weights, materialize_grads=True)
 
-            shares = list(self._pool.map(share, range(len(recordings))))
+            parts = list(self._pool.map(loss_and_gradients, range(len(recordings))))
         for number, weight in enumerate(weights):
-            total = shares[0][1][number]
-            for _, gradients in shares[1:]:
+            total = parts[0][1][number]
+            for _, gradients in parts[1:]:
                 total = total.add_(gradients[number])
             weight.grad = total
-        return sum(loss.item() for loss, _ in shares)
+        return sum(loss.item() for loss, _ in parts)
 
 
 @contextmanager
 def gradient_pool(device: torch.device, batch_size: int) -> Iterator[GradientPool]:
-    """Open a pool for a device; an accelerator takes the whole batch at once."""
+    """Open a pool for a device; accelerators process the whole batch at once."""
     if device.type != "cpu":
         yield GradientPool(None)
         return
@@ -82,10 +84,12 @@ def gradient_pool(device: torch.device, batch_size: int) -> Iterator[GradientPoo
 
 
 def _counts(recordings: Sequence[RecordingTensors], picks: Sequence[Tensor]) -> Tensor:
-    """Count the batch's valid pairs of every two cues, over which the loss is a mean."""
+    """Count the valid pairs of moments in the batch for every pair of cues; see `count_pairs`."""
     pairs = list(zip(recordings, picks, strict=True))
     cues = recordings[0].valid
-    return count_pairs([torch.stack([le.valid[cue][pick] for le, pick in pairs]) for cue in cues])
+    return count_pairs(
+        [torch.stack([recording.valid[cue][pick] for recording, pick in pairs]) for cue in cues]
+    )
 
 
 def batch_loss(
@@ -96,9 +100,9 @@ def batch_loss(
     *,
     counts: Tensor | None = None,
 ) -> Tensor:
-    """Return the BMC2 loss of a batch, and the alignment between its recordings where asked.
+    """Return the BMC2 loss of a batch, plus the alignment loss if it has a weight.
 
-    `counts` are the pairs of a larger batch of which this is a part.
+    counts  numbers of pairs in the whole batch, if this is a part of one
     """
     scratch = scratch or ScratchBuffers()
     projected = encoder.project(batch.inputs, batch.times)
@@ -120,7 +124,7 @@ def batch_loss(
 
 
 def batch_pairs(batch: Batch, bootstrap: Bootstrap, scratch: ScratchBuffers | None = None) -> Pairs:
-    """Find near and alike moments; no gradient flows through them."""
+    """Find near and similar moments, without gradients."""
     near = near_window(batch.times, batch.window_seconds[:, None, None], scratch)
     similar, valid = None, None if bool(batch.raw_valid.all()) else batch.raw_valid
     if batch.raw_distances is not None:

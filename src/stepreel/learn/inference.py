@@ -1,4 +1,4 @@
-"""Embed every moment of a recording with a trained encoder; the result is just another track."""
+"""Embed every moment of a recording with a trained encoder; the embedding is a feature track."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from stepreel.learn.training_data import RecordingTensors, recording_tensors
 from stepreel.system.machine import Device, pick_device
 from stepreel.types import FeatureTrack, Mask, Recording
 
-MPS_MOMENTS = 8192  # Metal may hold attention's whole T × T matrix: more are embedded on the CPU
+MPS_MOMENTS = 8192  # Metal may allocate the T × T attention matrix; use the CPU beyond this
 
 
 def embed_recording(
     encoder: Encoder, tensors: RecordingTensors, cues: Sequence[str], *, name: str
 ) -> FeatureTrack:
-    """Return q̃ of `cues`, each normalised, side by side, and normalised again.
+    """Return q̃ of `cues`, each normalised, then concatenated and normalised again.
 
-    Attention is over all moments at once; its T × T matrix is never held in memory.
+    Attention is over all moments at once; its T × T matrix is never materialised.
     """
     parts = []
     device = next(encoder.parameters()).device
@@ -33,14 +33,14 @@ def embed_recording(
     with torch.inference_mode():
         for cue in cues:
             inputs = tensors.inputs[cue][None].to(device)
-            times = tensors.times[None].float().to(device)  # Apple's GPUs know no doubles
+            times = tensors.times[None].float().to(device)  # Metal has no float64
             adapted = encoder.adapt(cue, inputs, times)[0].cpu()
-            known = tensors.valid[cue][:, None]
-            parts.append(functional.normalize(adapted, dim=-1) * known)
+            valid_rows = tensors.valid[cue][:, None]
+            parts.append(functional.normalize(adapted, dim=-1) * valid_rows)
         embedding = functional.normalize(torch.cat(parts, dim=-1), dim=-1)
     if not bool(torch.isfinite(embedding).all()):
         raise StepreelError(
-            f"{name}: cannot be embedded: training went astray; try a smaller train.learning_rate"
+            f"{name}: cannot be embedded: training diverged; try a smaller train.learning_rate"
         )
     valid: Mask = torch.stack([tensors.valid[cue] for cue in cues]).any(0).numpy()
     return FeatureTrack(name, "embedding", tensors.times.numpy(), embedding.numpy(), valid)
@@ -65,7 +65,7 @@ def embed_with_model(
     cues: Sequence[str] | None = None,
     device: Device = "auto",
 ) -> list[FeatureTrack]:
-    """Embed recordings that fit the model (see `check_fits`); nothing is learned."""
+    """Embed recordings with a trained model; they must pass `check_fits`."""
     settings = model.settings
     chosen = pick_cues(
         tuple(cues) if cues is not None else settings.embed.cues,
@@ -75,6 +75,11 @@ def embed_with_model(
     encoder = load_encoder(model).to(pick_device(device))
     without_loss = settings.model_copy(update={"loss": LossSettings(bootstrap="none")})
     return [
-        embed_recording(encoder, recording_tensors(one.tracks, without_loss), chosen, name=one.name)
-        for one in recordings
+        embed_recording(
+            encoder,
+            recording_tensors(recording.tracks, without_loss),
+            chosen,
+            name=recording.name,
+        )
+        for recording in recordings
     ]

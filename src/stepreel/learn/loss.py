@@ -1,4 +1,4 @@
-"""The BMC2 loss: the contrast between all pairs of moments and cues, with its exact gradient.
+"""The BMC2 loss: a contrastive loss over all pairs of moments and cues, with its exact gradient.
 
 Projected features have unit length and the margin is 2, so distances never exceed the margin and
 the loss is affine in them: with coefficients A = W/γ − (1−W)γ it is A·d plus a constant.
@@ -16,7 +16,7 @@ from stepreel.learn.scratch import ScratchBuffers
 from stepreel.learn.windows import Pairs
 
 MARGIN = 2.0
-# Below this distance a precision cannot tell two unit vectors apart; the slope 1/d is held there.
+# Unit vectors closer than this cannot be distinguished at that precision; the slope 1/d is capped.
 SMALLEST_DISTANCE = {torch.float32: 1e-3, torch.float64: 1e-7}
 
 
@@ -45,34 +45,37 @@ def bmc2_loss(
     """Return Σ_uv λ_uv · mean over pairs (i, j) of W·d/γ + (1−W)·γ·(ζ−d).
 
     projected    one (B, N, D) per cue, unit length
-    pairs        (B, N, N) each, W̃ and its complement; need not be symmetric
+    pairs        (B, N, N) each: W̃ and its complement; need not be symmetric
     weights      (B, N, N), γ
     cue_weights  (M, M), λ
-    valid        one (B, N) per cue; a term's mean is over pairs valid in both its cues
-    counts       (M, M), how many pairs that is; those of a larger batch make this its share
+    valid        one (B, N) per cue; the mean of a term is over pairs valid in both of its cues
+    counts       (M, M), the number of such pairs; counts of a larger batch give this part's share
     """
     scratch = scratch or ScratchBuffers()
-    repel, slope, both_ways = (
+    repel, slope, symmetric = (
         scratch.get(name, weights.shape, weights, weights.dtype)
-        for name in ("repel", "slope", "both ways")
+        for name in ("repel", "slope", "symmetric")
     )
     torch.mul(weights, pairs.repel, out=repel)
     repelled = repel.sum()
-    torch.div(pairs.attract, weights, out=slope).sub_(repel)  # A; attract and repel exclude
-    for number in range(len(slope)):  # for every term with the same λ either way
-        both_ways[number].copy_(slope[number].mT).add_(slope[number])
-    all_valid = all(bool(known.all()) for known in valid)
+    torch.div(pairs.attract, weights, out=slope).sub_(repel)  # A; no pair is in both
+    for number in range(len(slope)):  # for terms with the same λ in both directions
+        symmetric[number].copy_(slope[number].mT).add_(slope[number])
+    all_valid = all(bool(mask.all()) for mask in valid)
     counts = count_pairs(valid) if counts is None else counts
     total = weights.new_zeros(())
-    for u, v, forth, back in _terms(cue_weights):
+    for u, v, forward, backward in _terms(cue_weights):
         # d(v_i, u_j) is d(u_j, v_i): both directions share one distance matrix.
-        scale = forth if forth == back else 1.0
-        coefficient = both_ways if forth == back else forth * slope + back * slope.mT
-        constant = (forth + back) * repelled
+        is_symmetric = forward == backward
+        scale = forward if is_symmetric else 1.0
+        coefficient = symmetric if is_symmetric else forward * slope + backward * slope.mT
+        constant = (forward + backward) * repelled
         if not all_valid:
             both_valid = valid[u][:, :, None] & valid[v][:, None, :]
             coefficient = coefficient * both_valid
-            constant = forth * (repel * both_valid).sum() + back * (repel.mT * both_valid).sum()
+            constant = (
+                forward * (repel * both_valid).sum() + backward * (repel.mT * both_valid).sum()
+            )
         buffer = scratch.get(f"contrast {u} {v}", weights.shape, weights, weights.dtype)
         if u == v:
             contrast = _SelfContrast.apply(projected[u], coefficient, buffer)  # type: ignore[no-untyped-call]
@@ -84,20 +87,20 @@ def bmc2_loss(
 
 def count_pairs(valid: Sequence[Tensor]) -> Tensor:
     """Count the pairs of moments (M, M) that are valid in both of two cues."""
-    per_row = torch.stack([known.sum(-1) for known in valid]).double().cpu()  # (M, B)
+    per_row = torch.stack([mask.sum(-1) for mask in valid]).double().cpu()  # (M, B)
     return per_row @ per_row.mT
 
 
 def _terms(cue_weights: Tensor) -> Iterator[tuple[int, int, float, float]]:
-    """Yield every unordered pair of cues that counts, with its λ in either direction."""
+    """Yield every unordered pair of cues with a non-zero weight, and its λ in both directions."""
     n_cues = len(cue_weights)
     for u in range(n_cues):
         for v in range(u, n_cues):
-            forth, back = float(cue_weights[u, v]), float(cue_weights[v, u])
+            forward, backward = float(cue_weights[u, v]), float(cue_weights[v, u])
             if u == v:
-                forth, back = forth / 2, forth / 2
-            if forth != 0 or back != 0:
-                yield u, v, forth, back
+                forward, backward = forward / 2, forward / 2
+            if forward != 0 or backward != 0:
+                yield u, v, forward, backward
 
 
 def cue_weight_matrix(chosen: str | Sequence[Sequence[float]], n_cues: int) -> Tensor:
@@ -124,14 +127,14 @@ def cue_weight_matrix(chosen: str | Sequence[Sequence[float]], n_cues: int) -> T
 
 def _distances_(u: Tensor, v: Tensor, buffer: Tensor) -> Tensor:
     """Write ‖u_i − v_j‖ of unit vectors into `buffer` (B, N, N)."""
-    for number in range(len(u)):  # one recording at a time stays in the processor's cache
+    for number in range(len(u)):  # one recording at a time fits into the CPU cache
         torch.mm(u[number], v[number].mT, out=buffer[number])
         buffer[number].mul_(-2.0).add_(2.0).clamp_min_(0.0).sqrt_()
     return buffer
 
 
 def _slope_(coefficient: Tensor, distance: Tensor) -> Tensor:
-    """Turn distances, in place, into A/d, held where d cannot be told from 0."""
+    """Turn distances, in place, into A/d, capped where d is indistinguishable from 0."""
     distance.clamp_min_(SMALLEST_DISTANCE[distance.dtype])
     return torch.div(coefficient, distance, out=distance)
 
@@ -139,9 +142,9 @@ def _slope_(coefficient: Tensor, distance: Tensor) -> Tensor:
 class _CrossContrast(torch.autograd.Function):
     """Σ A_ij ‖u_i − v_j‖ over unit vectors, with the gradient in closed form.
 
-    The derivative of a distance is (u − v)/d; its part along u is left out, because the
-    normalisation in front of this function removes whatever is radial. So duplicates, whose
-    difference has no direction, need no care beyond a finite slope.
+    The derivative of a distance is (u − v)/d. Its component along u is omitted, because the
+    gradient of the preceding normalisation removes radial components anyway. Duplicates, whose
+    difference has no direction, then only need a finite slope.
     """
 
     @staticmethod
@@ -160,13 +163,13 @@ class _CrossContrast(torch.autograd.Function):
 
 
 class _SelfContrast(torch.autograd.Function):
-    """The same for u = v and symmetric A: a moment is no distance from itself."""
+    """The same for u = v and symmetric A: the distance of a moment to itself is exactly 0."""
 
     @staticmethod
     def forward(ctx: Any, u: Tensor, coefficient: Tensor, buffer: Tensor) -> Tensor:
         distance = _distances_(u, u, buffer)
         diagonal = distance.diagonal(dim1=-2, dim2=-1)
-        diagonal.zero_()  # free of rounding
+        diagonal.zero_()  # remove rounding errors
         total = torch.dot(coefficient.reshape(-1), distance.view(-1))
         slope = _slope_(coefficient, distance)
         diagonal.zero_()

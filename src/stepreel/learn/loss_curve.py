@@ -1,4 +1,4 @@
-"""The loss curve as a picture, where matplotlib is installed."""
+"""Draw the loss curve, if matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.util import find_spec
 
 
 def can_draw() -> bool:
-    """Tell whether matplotlib, an optional extra that serves this picture alone, is installed."""
+    """Return whether matplotlib is installed, an optional extra used only for this picture."""
     return find_spec("matplotlib") is not None
 
 
 def loss_curve(losses: Sequence[float]) -> bytes:
-    """Draw the loss of every epoch; return a PNG."""
+    """Plot the loss of every epoch; return a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -28,7 +28,7 @@ def loss_curve(losses: Sequence[float]) -> bytes:
     axes.spines[["top", "right"]].set_visible(False)
     axes.annotate(f"{losses[-1]:.3f}", (len(losses), losses[-1]), ha="right", va="bottom")
     file = io.BytesIO()
-    # No version or date inside: the same training gives the same file.
+    # No version or date in the metadata, so that the same training gives the same file.
     canvas = FigureCanvasAgg(figure)
     canvas.print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
     return file.getvalue()

@@ -1,7 +1,7 @@
-"""A trained model as a folder: learn a task once, know its steps in every later take.
+"""A trained model as a folder: train on a task once, then find its steps in later takes.
 
 model.json         what it was trained on and how: cues, widths, settings
-model.safetensors  the encoder's weights, and the centre of every kind of step
+model.safetensors  the encoder's weights and the cluster centre of every kind of step
 metrics.jsonl      one line per epoch
 loss.png           the same as a curve, if matplotlib is installed
 """
@@ -27,12 +27,12 @@ from stepreel.system.files import explain_write_errors, write_bytes, write_text
 from stepreel.types import Floats, Recording, cues_and_widths
 from stepreel.version import __version__
 
-FOLDER = "model"  # where `run` puts it, inside its output folder
+FOLDER = "model"  # in the output folder of `run`
 CENTRES = "centres"
 
 
 class CueCard(BaseModel):
-    """One cue a model knows."""
+    """One cue that a model was trained on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     width: int = Field(ge=1, description="Features per moment.")
@@ -40,25 +40,25 @@ class CueCard(BaseModel):
 
 
 class ModelCard(BaseModel):
-    """model.json: everything about a model but its weights."""
+    """model.json: everything about a model except its weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     format: Literal["stepreel-model"] = "stepreel-model"
     version: Literal[1] = 1
     stepreel_version: str = __version__
     method: int = METHOD_VERSION
-    cues: dict[str, CueCard] = Field(description="The first is the main one.")
+    cues: dict[str, CueCard] = Field(description="The first is the main cue.")
     settings: Settings
-    recordings: list[str] = Field(description="What it was trained on.")
+    recordings: list[str] = Field(description="Names of the recordings it was trained on.")
     epochs: int
-    loss: float = Field(description="Of the last epoch.")
-    n_clusters: int = Field(ge=1, description="Kinds of steps it knows.")
-    weights_hash: str = Field("", description="Of model.safetensors; set when it is written.")
+    loss: float = Field(description="Loss of the last epoch.")
+    n_clusters: int = Field(ge=1, description="Number of kinds of steps.")
+    weights_hash: str = Field("", description="Hash of model.safetensors; set on writing.")
 
 
 @dataclass(frozen=True)
 class TrainedWeights:
-    """The outcome of a training: the encoder's weights, and every epoch's loss and duration."""
+    """The encoder's weights after training, and the loss and duration of every epoch."""
 
     weights: dict[str, Floats]
     losses: list[float]
@@ -66,7 +66,7 @@ class TrainedWeights:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> TrainedWeights:
-        """Take the weights out of a finished checkpoint."""
+        """Extract the weights from a finished checkpoint."""
         weights = {
             name.removeprefix("encoder."): array
             for name, array in arrays.items()
@@ -79,8 +79,8 @@ class TrainedWeights:
 class TaskModel:
     """An encoder's weights and the kinds of steps found with it.
 
-    centres   (K, D), of the clusters of the training recordings, in the order of their letters
-    training  how the training went; None for a model that was read from a folder
+    centres   (K, D) cluster centres of the training recordings, in the order of their letters
+    training  loss and duration of the training; None for a model that was read from a folder
     """
 
     card: ModelCard
@@ -90,7 +90,7 @@ class TaskModel:
 
     @property
     def settings(self) -> Settings:
-        """What it was trained with."""
+        """The settings it was trained with."""
         return self.card.settings
 
     def __repr__(self) -> str:
@@ -104,7 +104,7 @@ def build_model(
     training: TrainedWeights,
     centres: Floats,
 ) -> TaskModel:
-    """Put together what was trained on `recordings`."""
+    """Build the model that was trained on `recordings`."""
     first = recordings[0]
     card = ModelCard(
         cues={
@@ -123,7 +123,7 @@ def build_model(
 
 
 def write_model(folder: Path, model: TaskModel) -> None:
-    """Write a model that was just trained; model.json comes last and vouches for the rest."""
+    """Write a model after training; model.json is written last and has the hash of the weights."""
     assert model.training is not None
     content = _weights_file(model.weights, model.centres)
     card = model.card.model_copy(update={"weights_hash": _hash(content)})
@@ -160,16 +160,16 @@ def _write_metrics(folder: Path, training: TrainedWeights, settings: Settings) -
     text = metrics_text(training.losses, training.seconds, settings)
     path, picture = folder / "metrics.jsonl", folder / "loss.png"
     if picture.exists() and path.exists() and path.read_text(encoding="utf-8") == text:
-        return  # drawing takes a second
+        return  # unchanged, and drawing takes a second
     if can_draw():
         write_bytes(picture, loss_curve(training.losses))
     else:
-        picture.unlink(missing_ok=True)  # one of another training would mislead
+        picture.unlink(missing_ok=True)  # it would show an earlier training
     write_text(path, text)
 
 
 def read_model(path: Path | str) -> TaskModel:
-    """Read a model's folder, or the output folder of a run that holds one; or say what is wrong."""
+    """Read a model from its folder, or from the output folder of a run that contains one."""
     folder = Path(path)
     if not (folder / "model.json").exists() and (folder / FOLDER / "model.json").exists():
         folder = folder / FOLDER
@@ -178,23 +178,23 @@ def read_model(path: Path | str) -> TaskModel:
         content = (folder / "model.safetensors").read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(
-            f"{path}: no model here (model.json and model.safetensors); "
-            "`stepreel train` makes one, and `stepreel run` leaves one in its output folder"
+            f"{path}: contains no model (model.json and model.safetensors); "
+            "`stepreel train` and `stepreel run` write one into their output folder"
         ) from None
     except OSError as problem:
         raise ModelError(f"{folder}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:
         raise ModelError(f"{folder / 'model.json'}: is not UTF-8 text") from problem
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        error = problem.errors()[0]
+        field = ".".join(str(part) for part in error["loc"]) or "the file"
         raise ModelError(
-            f"{folder / 'model.json'}: not a model of version 1: {where}: {first['msg']}"
+            f"{folder / 'model.json'}: not a model of version 1: {field}: {error['msg']}"
         ) from problem
     if card.method != METHOD_VERSION:
         raise ModelError(
-            f"{folder}: was trained by version {card.method} of the method, and this is version "
-            f"{METHOD_VERSION}, which gives other embeddings; retrain it"
+            f"{folder}: was trained with version {card.method} of the method, but this is version "
+            f"{METHOD_VERSION}, which gives different embeddings; retrain it"
         )
     arrays = _load_weights(folder, card, content)
     return TaskModel(card, arrays, arrays.pop(CENTRES))
@@ -204,20 +204,22 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    again = "copy the folder again, or retrain"
+    advice = "copy the folder again, or retrain"
     if _hash(content) != card.weights_hash:
-        raise ModelError(f"{folder}: model.safetensors is not the one model.json names; {again}")
+        raise ModelError(f"{folder}: model.safetensors does not belong to model.json; {advice}")
     try:
         arrays: dict[str, NDArray[Any]] = load(content)
     except SafetensorError as problem:
-        raise ModelError(f"{folder / 'model.safetensors'}: damaged ({problem}); {again}") from None
+        raise ModelError(f"{folder / 'model.safetensors'}: damaged ({problem}); {advice}") from None
     embed_cues = pick_cues(card.settings.embed.cues, list(card.cues), setting="embed.cues")
     expected = (card.n_clusters, card.settings.encoder.width * len(embed_cues))
     if CENTRES not in arrays or arrays[CENTRES].shape != expected:
-        raise ModelError(f"{folder / 'model.safetensors'}: no {CENTRES} of shape {expected}")
+        raise ModelError(
+            f"{folder / 'model.safetensors'}: no {CENTRES} of shape {expected}; {advice}"
+        )
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise ModelError(
-            f"{folder / 'model.safetensors'}: contains weights that are not finite numbers"
+            f"{folder / 'model.safetensors'}: contains weights that are not finite; {advice}"
         )
     return arrays
 
@@ -227,41 +229,41 @@ def _hash(content: bytes) -> str:
 
 
 def check_extractors(model: TaskModel, extractors: Mapping[str, Mapping[str, object]]) -> None:
-    """Raise ModelError unless features will be made as the model's were; cheap, so ask first."""
-    for cue, now in extractors.items():
-        then = model.card.cues[cue].made_by if cue in model.card.cues else {}
-        if differences := _differences({key: then.get(key) for key in now}, now):
+    """Raise ModelError unless cues extract features as for the model; cheap, so checked first."""
+    for cue, current in extractors.items():
+        trained = model.card.cues[cue].made_by if cue in model.card.cues else {}
+        if differences := _differences({key: trained.get(key) for key in current}, current):
             raise ModelError(
-                f"the model's {cue} features were made in another way than here ({differences}); "
+                f"the model's {cue} features were made differently ({differences}); "
                 "retrain the model"
             )
 
 
 def check_fits(model: TaskModel, recording: Recording) -> None:
-    """Raise ModelError unless a recording has just the features the model was trained on."""
-    known = model.card.cues
-    expected = cues_and_widths({cue: card.width for cue, card in known.items()})
-    there = cues_and_widths({cue: track.width for cue, track in recording.tracks.items()})
-    if expected != there:
+    """Raise ModelError unless a recording has exactly the features the model was trained on."""
+    trained = model.card.cues
+    expected = cues_and_widths({cue: card.width for cue, card in trained.items()})
+    actual = cues_and_widths({cue: track.width for cue, track in recording.tracks.items()})
+    if expected != actual:
         raise ModelError(
-            f"{recording.name}: the model was trained on the cues {expected}, this has {there}; "
-            "extract the same cues, or retrain"
+            f"{recording.name}: has the cues {actual}, but the model was trained on {expected}; "
+            "use the same cues, or retrain"
         )
-    for cue, card in known.items():
-        if made_by := _differences(card.made_by, recording.track_settings.get(cue, {})):
+    for cue, card in trained.items():
+        if differences := _differences(card.made_by, recording.track_settings.get(cue, {})):
             raise ModelError(
-                f"{recording.name}: its {cue} features were made in another way than the model's "
-                f"({made_by}); retrain the model"
+                f"{recording.name}: its {cue} features were made differently than the model's "
+                f"({differences}); retrain the model"
             )
 
 
-def _differences(then: object, now: object) -> str:
-    """Name what differs between two descriptions; empty if nothing does."""
-    now = json.loads(json.dumps(now, default=str))  # as it looks once written and read
-    if not isinstance(then, dict) or not isinstance(now, dict):
-        return "" if then == now else f"{then} then, {now} now"
+def _differences(trained: object, current: object) -> str:
+    """Describe the differences between two descriptions; empty if there are none."""
+    current = json.loads(json.dumps(current, default=str))  # as `trained` was written and read
+    if not isinstance(trained, dict) or not isinstance(current, dict):
+        return "" if trained == current else f"{trained} in the model, {current} now"
     return "; ".join(
-        f"{key}: {then.get(key, 'unknown')} then, {now.get(key, 'unknown')} now"
-        for key in sorted({*then, *now})
-        if then.get(key) != now.get(key)
+        f"{key}: {trained.get(key, 'unknown')} in the model, {current.get(key, 'unknown')} now"
+        for key in sorted({*trained, *current})
+        if trained.get(key) != current.get(key)
     )

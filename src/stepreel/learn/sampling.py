@@ -1,4 +1,4 @@
-"""Plan training: which moments a step sees, how wide its window is, how fast it learns."""
+"""Sampling of moments and batches, window sizes and the learning rate schedule."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from stepreel.types import Seconds, moment_seconds
 def sample_chunks(
     n_moments: int, n_chunks: int, rng: np.random.Generator, *, extent: float = 1.0
 ) -> NDArray[np.int64]:
-    """Cut a stretch of the recording into equal chunks and pick one random moment of each.
+    """Divide a part of the recording into equal chunks and pick one random moment of each.
 
-    The stretch is the share `extent` (β) of the recording and lies anywhere in it. One that is
-    shorter than the number of chunks is sampled with repetition, still in order.
+    The part covers the fraction `extent` (β) of the recording, at a random position. If it has
+    fewer moments than chunks, moments are repeated, still in order.
 
     >>> sample_chunks(8, 4, np.random.default_rng(0))
     array([1, 2, 4, 6])
@@ -33,19 +33,19 @@ def sample_chunks(
 def draw_batches(n_recordings: int, batch_size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw one epoch of recordings with replacement: (steps, batch_size), at least one step.
 
-    17 recordings in batches of 4 make 4 steps; one recording makes one step of 4 samplings of it.
+    17 recordings in batches of 4 give 4 steps; one recording gives one step with 4 samples of it.
     """
     n_steps = steps_per_epoch(n_recordings, batch_size)
     return rng.integers(n_recordings, size=(n_steps, batch_size))
 
 
 def steps_per_epoch(n_recordings: int, batch_size: int) -> int:
-    """Count an epoch's steps; an incomplete last batch is dropped."""
+    """Return the number of steps of an epoch; an incomplete last batch is dropped."""
     return max(batch_size, n_recordings) // batch_size
 
 
 def draws_per_recording(n_recordings: int, settings: TrainSettings) -> float:
-    """Return how often each recording is drawn on average in all epochs together."""
+    """Return how often each recording is drawn on average during the whole training."""
     n_steps = steps_per_epoch(n_recordings, settings.batch_size)
     return settings.epochs * n_steps * settings.batch_size / n_recordings
 
@@ -62,20 +62,20 @@ def learning_rate(epoch: int, settings: TrainSettings) -> float:
 
 
 def count_chunks(n_moments: Sequence[int], settings: TrainSettings) -> int:
-    """Return N for recordings of these lengths; never more than the longest has moments.
+    """Return N for recordings of these lengths; at most the length of the longest.
 
     >>> count_chunks([100, 60], TrainSettings(chunks_of_mean_length=0.8))
     64
     """
-    asked = settings.n_chunks
+    requested = settings.n_chunks
     if settings.chunks_of_mean_length is not None:
-        asked = round(settings.chunks_of_mean_length * sum(n_moments) / len(n_moments))
-    return max(1, min(asked, max(n_moments)))
+        requested = round(settings.chunks_of_mean_length * sum(n_moments) / len(n_moments))
+    return max(1, min(requested, max(n_moments)))
 
 
 @dataclass(frozen=True)
 class Window:
-    """σ of one recording: what was asked for, and what is used."""
+    """σ of one recording: as requested, and as used."""
 
     requested_seconds: float
     seconds: float
@@ -83,9 +83,9 @@ class Window:
 
 @dataclass(frozen=True)
 class SamplingPlan:
-    """How recordings of one task are sampled, derived once from their lengths.
+    """How the recordings of one task are sampled; computed once from their lengths.
 
-    n_chunks  N: moments sampled from a recording
+    n_chunks  N: moments sampled from each recording
     windows   σ of every recording
     """
 
@@ -102,25 +102,24 @@ def plan_sampling(all_times: Sequence[Seconds], settings: Settings) -> SamplingP
 
 
 def window_of(times: Seconds, n_chunks: int, settings: Settings) -> Window:
-    """Return σ of a recording of which `n_chunks` moments are drawn.
-
-    Where a chunk is wider than σ, the window would hold nothing: then it is two chunks wide.
-    """
+    """Return σ of a recording from which `n_chunks` moments are sampled; see `fitting_window`."""
     frames = settings.loss.window_frames
-    asked = settings.loss.window_seconds if frames is None else frames * moment_seconds(times)
+    requested = settings.loss.window_seconds
+    if frames is not None:
+        requested = frames * moment_seconds(times)
     extent = settings.train.temporal_extent
-    # A short recording is sampled with repetition: its chunks are no narrower than its moments.
+    # Moments of a short recording are repeated: it has no more chunks than moments.
     chunks = min(n_chunks, max(1, round(extent * len(times))))
-    return Window(asked, fitting_window(asked, extent * track_seconds(times), chunks))
+    return Window(requested, fitting_window(requested, extent * track_seconds(times), chunks))
 
 
 def track_seconds(times: Seconds) -> float:
-    """Return how long a track lasts, its last moment included."""
+    """Return the duration of a track, including its last moment."""
     return float(times[-1] - times[0]) + moment_seconds(times)
 
 
 def fitting_window(window_seconds: float, seconds: float, n_chunks: int) -> float:
-    """Return σ, raised to two chunks where a chunk is wider than it and it would hold nothing.
+    """Return σ; if a chunk is longer than σ, two chunks, so that every window has neighbours.
 
     >>> fitting_window(3.0, seconds=600, n_chunks=256), fitting_window(3.0, 1024, n_chunks=256)
     (3.0, 8.0)

@@ -1,7 +1,7 @@
-"""Memory that is used again in every training step.
+"""Buffers that are reused in every training step.
 
-Every large block that is freed goes back to the system, and comes back page by page, zeroed: for a
-matrix of all pairs of moments that costs more than the arithmetic on it.
+Large blocks of memory go back to the operating system when freed, and a new one is zeroed page by
+page. For a matrix of all pairs of moments that takes longer than the arithmetic on it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from torch import Tensor
 
 
 class ScratchBuffers:
-    """Named tensors that keep their place from step to step; their content is of no use."""
+    """Named, uninitialised tensors that are kept from step to step."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Tensor] = {}
+        self._buffers: dict[str, Tensor] = {}
 
     def get(
         self, name: str, shape: torch.Size | tuple[int, ...], like: Tensor, dtype: torch.dtype
     ) -> Tensor:
-        """Return a tensor on the device of `like`, the same one as last time if it fits.
+        """Return a tensor on the device of `like`; the previous one of this name if it fits.
 
-        Autograd notices when a tensor that it still needs is taken again, and says so.
+        Autograd raises an error if a tensor that it still needs is overwritten.
         """
-        held = self._held.get(name)
-        fits = held is not None and held.shape == torch.Size(shape)
-        if held is None or not fits or held.dtype != dtype or held.device != like.device:
-            held = self._held[name] = torch.empty(shape, dtype=dtype, device=like.device)
-        return held
+        buffer = self._buffers.get(name)
+        fits = buffer is not None and buffer.shape == torch.Size(shape)
+        if buffer is None or not fits or buffer.dtype != dtype or buffer.device != like.device:
+            buffer = self._buffers[name] = torch.empty(shape, dtype=dtype, device=like.device)
+        return buffer

@@ -1,4 +1,4 @@
-"""The settings of one task: a preset with overrides on top, or those of a trained model."""
+"""Resolve the settings of one task: a preset plus overrides, or those of a trained model."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ def resolve_settings(
     *,
     feature_cues: Sequence[str] | None = None,
 ) -> Settings:
-    """Put overrides on top of a preset; SettingsError says what is wrong with them.
+    """Apply overrides to a preset; SettingsError says which of them is invalid.
 
-    feature_cues  cues of features that were read; None: the settings name cues of videos
+    feature_cues  cues of the feature files; None for videos, whose cues the settings name
     """
     overrides = dict(overrides or {})
     if feature_cues is not None:
         if "extract.cues" in overrides:
-            raise SettingsError("extract.cues names cues of videos; --cues names those of files")
+            raise SettingsError(
+                "extract.cues is for videos; choose the cues of feature files with --cues"
+            )
         overrides["extract.cues"] = list(feature_cues)
     settings = load_settings(preset or DEFAULT_PRESET, overrides)
     if feature_cues is None:
         check_cue_names(settings.extract.cues)
-    if settings.extract.cues:  # empty where no feature file could be read, which is told as such
+    if settings.extract.cues:  # empty if no feature file could be read, which is reported elsewhere
         check_cue_choices(settings, settings.extract.cues)
     return settings
 
@@ -41,9 +43,9 @@ def resolve_model_settings(
     preset: str | None = None,
     for_videos: bool = True,
 ) -> Settings:
-    """Return the model's settings with overrides for `key_steps`, which alone can still change.
+    """Return the model's settings with overrides, which can only change `key_steps`.
 
-    SettingsError if more is asked for, or if the model cannot be used with videos.
+    SettingsError for other overrides, or if the model cannot be used with videos.
     """
     overrides = overrides or {}
     cards = model.card.cues
@@ -51,15 +53,15 @@ def resolve_model_settings(
     if for_videos and (from_files or not set(cards) <= set(CUES)):
         raise SettingsError(
             f"the model was trained on feature files with the cues {', '.join(cards)}, not on "
-            "videos; use it with such files"
+            "videos; use it with feature files"
         )
     if preset is not None:
-        raise SettingsError("a preset cannot be changed with a trained model; leave it out")
+        raise SettingsError("a preset cannot be used with a trained model; leave it out")
     n_clusters = overrides.get("key_steps.n_clusters")
     if n_clusters is not None and str(n_clusters) != str(model.card.n_clusters):
         raise SettingsError(
-            f"the model knows {model.card.n_clusters} kinds of steps, not {n_clusters}; leave out "
-            "the number of clusters, or retrain with it"
+            f"the model has {model.card.n_clusters} kinds of steps, not {n_clusters}; leave out "
+            "the number of clusters, or retrain"
         )
     fixed = [name for name in overrides if not name.startswith("key_steps.")]
     if fixed:

@@ -1,7 +1,7 @@
-"""Learn the encoder from the user's own recordings, label-free, in one readable loop.
+"""Train the encoder on recordings of one task, without labels.
 
-What a step draws depends on the seed and the epoch alone, so a run that was killed goes on from its
-last checkpoint exactly as if it had not been.
+The samples of a step depend only on the seed and the epoch, so an interrupted training that resumes
+from its last checkpoint gives exactly the same result.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from stepreel.types import Progress, no_progress
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
 SETTLE_SHARE = 0.02
-SMALL_LOSS = 0.25  # of the first one: what is left below that is little, however it falls
+SMALL_LOSS = 0.25  # decreases are compared with at least this share of the first loss
 
 OnCheckpoint = Callable[[Sequence[float], Sequence[float]], None]
 
 
 @dataclass
 class Trained:
-    """An encoder and how its training went."""
+    """An encoder with the loss and duration of every epoch of its training."""
 
     encoder: Encoder
     losses: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
     def weights(self) -> TrainedWeights:
-        """Return the outcome as plain arrays."""
+        """Return the weights as NumPy arrays."""
         state = self.encoder.state_dict()
         weights = {name: tensor.cpu().numpy() for name, tensor in state.items()}
         return TrainedWeights(weights, list(self.losses), list(self.seconds))
 
 
 def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
-    """Make an untrained encoder."""
+    """Create an untrained encoder."""
     return Encoder(cue_widths, settings.encoder, seed=settings.train.seed)
 
 
@@ -64,9 +64,9 @@ def train_encoder(
     progress: Progress = no_progress,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> Trained:
-    """Train an encoder on `data`; with an `entry`, re-use or resume what is stored there.
+    """Train an encoder on `data`, reusing or resuming the checkpoint in `entry`, if any.
 
-    `on_checkpoint` is told every epoch's loss and duration whenever a checkpoint is written.
+    on_checkpoint  called with the losses and durations of all epochs after each checkpoint
     """
     cue_widths = {cue: int(x.shape[-1]) for cue, x in data.recordings[0].inputs.items()}
     device = device or torch.device("cpu")
@@ -75,7 +75,7 @@ def train_encoder(
     optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
     if entry is not None and _load(entry, trained, optimiser) == "finished":
         return trained
-    saved_at, pause = time.monotonic(), settings.train.checkpoint_seconds
+    saved_at, interval = time.monotonic(), settings.train.checkpoint_seconds
     epochs = settings.train.epochs
     with gradient_pool(device, settings.train.batch_size) as gradients:
         while len(trained.losses) < epochs and not (
@@ -85,7 +85,7 @@ def train_encoder(
             trained.losses.append(_train_epoch(data, trained, optimiser, settings, gradients))
             trained.seconds.append(time.monotonic() - began)
             progress("learning", len(trained.losses), epochs)
-            if entry is not None and time.monotonic() - saved_at > pause:
+            if entry is not None and time.monotonic() - saved_at > interval:
                 _save(entry, trained, optimiser, "under way")
                 if on_checkpoint is not None:
                     on_checkpoint(trained.losses, trained.seconds)
@@ -97,7 +97,7 @@ def train_encoder(
 
 
 def has_settled(losses: Sequence[float]) -> bool:
-    """Tell whether the loss has stopped falling.
+    """Return whether the loss has stopped falling.
 
     >>> has_settled([1.0] * 30), has_settled([1.0 - 0.01 * n for n in range(30)])
     (True, False)
@@ -117,7 +117,7 @@ def _train_epoch(
     settings: Settings,
     gradients: GradientPool,
 ) -> float:
-    """Take one epoch's steps and return their mean loss."""
+    """Run one epoch and return its mean loss."""
     epoch = len(trained.losses)
     for group in optimiser.param_groups:
         group["lr"] = learning_rate(epoch, settings.train)
@@ -134,25 +134,25 @@ def _train_epoch(
             trained.encoder, chosen, picks, settings, drawn=drawn.tolist()
         )
         if not math.isfinite(loss):
-            raise _breakdown(epoch, f"the loss is {loss}", first=not trained.losses + losses)
+            raise _divergence(epoch, f"the loss is {loss}", at_start=not trained.losses + losses)
         if epoch > 0:
             failpoint("mid-epoch")
         optimiser.step()
         losses.append(loss)
     if not all(bool(torch.isfinite(weights).all()) for weights in trained.encoder.parameters()):
-        raise _breakdown(epoch, "weights are no numbers any more", first=False)
+        raise _divergence(epoch, "the weights are not finite", at_start=False)
     return float(np.mean(losses))
 
 
-def _breakdown(epoch: int, what: str, *, first: bool) -> StepreelError:
+def _divergence(epoch: int, reason: str, *, at_start: bool) -> StepreelError:
     advice = "try a smaller train.learning_rate"
-    if first:  # nothing has been learned yet: it must be what came in
+    if at_start:  # before the first update, only the features can be the cause
         advice = "the features may be too large; try train.standardise=recording"
-    return StepreelError(f"training broke down in epoch {epoch + 1}: {what}; {advice}")
+    return StepreelError(f"training diverged in epoch {epoch + 1}: {reason}; {advice}")
 
 
 def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: str) -> None:
-    """Store weights, optimiser moments and losses as one file, never half of it."""
+    """Save weights, optimiser state and losses atomically in one file."""
     arrays = {f"encoder.{k}": v.cpu().numpy() for k, v in trained.encoder.state_dict().items()}
     for number, moments in optimiser.state_dict()["state"].items():
         arrays |= {f"adam.{number}.{k}": v.cpu().numpy() for k, v in moments.items()}
@@ -163,7 +163,7 @@ def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: st
 
 
 def _load(entry: Entry, trained: Trained, optimiser: torch.optim.Adam) -> str:
-    """Take up what is stored; return "finished", "under way" or "absent"."""
+    """Load the checkpoint; return its state: "finished", "under way" or "absent"."""
     if not entry.exists():
         return "absent"
     arrays = entry.read()

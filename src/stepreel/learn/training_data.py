@@ -1,4 +1,4 @@
-"""Tracks → tensors: everything about a recording that stays fixed while the encoder learns."""
+"""Tracks → tensors: everything about a recording that does not change during training."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from stepreel.types import FeatureTrack, Floats, moment_seconds
 
 Tracks = Mapping[str, FeatureTrack]
 
-PRECOMPUTED_BYTES = 256e6  # for the raw distances of all recordings together
-# Times are single precision in a step, where three hours round to a millisecond.
+PRECOMPUTED_BYTES = 256e6  # memory for precomputed raw distances of all recordings
+# Training steps use float32 times, which are rounded to about a millisecond after three hours.
 ROUNDING_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
 class RecordingTensors:
-    """One recording, ready to learn from.
+    """One recording, prepared for training.
 
     times   (T,) seconds
-    inputs  per cue (T, D): what the encoder sees
+    inputs  per cue (T, D): input of the encoder
     valid   per cue (T,)
-    window_seconds  σ, and what rounding may add to a distance in time
-    raw     of the bootstrapping cues, standardised over channels: (T, ΣD) features, or
-            (T, T) the distances between all of them where `raw_is_distances`
+    window_seconds  σ plus a tolerance for rounded times
+    raw     of the bootstrapping cues, standardised over channels: (T, ΣD) features or,
+            if `raw_is_distances`, (T, T) distances between all moments
     """
 
     times: Tensor
@@ -54,12 +54,12 @@ class RecordingTensors:
         return len(self.times)
 
     def to(self, device: torch.device) -> RecordingTensors:
-        """Return the tensors on another device; themselves if they are there already."""
+        """Return the tensors on a device; unchanged if they are already there."""
         if self.times.device == device:
             return self
         return replace(
             self,
-            times=self.times.float().to(device),  # Apple's GPUs know no doubles
+            times=self.times.float().to(device),  # Metal has no float64
             inputs={cue: x.to(device) for cue, x in self.inputs.items()},
             valid={cue: x.to(device) for cue, x in self.valid.items()},
             raw=self.raw.to(device),
@@ -78,8 +78,8 @@ class RecordingTensors:
 class Batch:
     """Sampled moments of several recordings: every tensor is (B, N) or (B, N, D).
 
-    drawn          which recording each row is of; one can be drawn more than once
-    raw_distances  (B, N, N), between raw features; None where nothing is bootstrapped
+    drawn          the recording of each row; a recording can be drawn more than once
+    raw_distances  (B, N, N) between raw features; None without bootstrapping
     """
 
     drawn: tuple[int, ...]
@@ -94,7 +94,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Recordings of one task, ready for training; `n_chunks` (N) moments are sampled from each."""
+    """Recordings of one task, prepared for training, and N, the moments sampled from each."""
 
     recordings: list[RecordingTensors]
     n_chunks: int
@@ -103,33 +103,34 @@ class TrainingData:
 def prepare_training_data(
     recordings: Sequence[Tracks], settings: Settings, plan: SamplingPlan | None = None
 ) -> TrainingData:
-    """Prepare recordings of one task; their sampling is planned here unless it is given."""
+    """Prepare recordings of one task; `plan` is computed unless it is passed."""
     all_times = [next(iter(tracks.values())).times for tracks in recordings]
     plan = plan or plan_sampling(all_times, settings)
-    held = choose_precomputed([len(times) for times in all_times], plan.n_chunks, settings)
+    lengths = [len(times) for times in all_times]
+    precomputed = choose_precomputed(lengths, plan.n_chunks, settings)
     tensors = [
-        recording_tensors(tracks, settings, window=window, precompute_distances=hold)
-        for tracks, window, hold in zip(recordings, plan.windows, held, strict=True)
+        recording_tensors(tracks, settings, window=window, precompute_distances=precompute)
+        for tracks, window, precompute in zip(recordings, plan.windows, precomputed, strict=True)
     ]
     return TrainingData(tensors, plan.n_chunks)
 
 
 def choose_precomputed(lengths: Sequence[int], n_chunks: int, settings: Settings) -> list[bool]:
-    """Choose recordings whose raw distances are computed once, the shortest first.
+    """Choose the recordings whose raw distances are computed once, shortest recordings first.
 
-    They never change, so holding them saves the largest matrix product of every step: where they
-    fit into memory, and where training draws more pairs than there are.
+    The distances never change, so this saves the largest matrix product of every step. It is done
+    where they fit into memory and training needs more pairs than the recording has.
     """
     if settings.loss.bootstrap == "none":
         return [False] * len(lengths)
     drawn_pairs = draws_per_recording(len(lengths), settings.train) * n_chunks**2
-    buffer = PRECOMPUTED_BYTES / 4
-    held = [False] * len(lengths)
+    free_pairs = PRECOMPUTED_BYTES / 4  # of float32
+    precomputed = [False] * len(lengths)
     for number in sorted(range(len(lengths)), key=lambda n: lengths[n]):
         pairs = lengths[number] ** 2
-        held[number] = pairs <= min(buffer, drawn_pairs)
-        buffer -= pairs * held[number]
-    return held
+        precomputed[number] = pairs <= min(free_pairs, drawn_pairs)
+        free_pairs -= pairs * precomputed[number]
+    return precomputed
 
 
 def recording_tensors(
@@ -139,7 +140,7 @@ def recording_tensors(
     window: Window | None = None,
     precompute_distances: bool = False,
 ) -> RecordingTensors:
-    """Prepare one recording's tracks, which share their times; the first cue is the main one."""
+    """Prepare the tracks of one recording, which share their times; the first is the main cue."""
     cues = list(tracks)
     clock = tracks[cues[0]].times
     window = window or plan_sampling([clock], settings).windows[0]
@@ -161,12 +162,15 @@ def recording_tensors(
     )
 
 
-def _in_one_thread(work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-    """Round alike on any number of cores: a window's border may hang on the last digit."""
+def _in_one_thread(compute: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    """Run in one thread, so that results do not depend on the number of cores.
+
+    Whether a pair is similar can depend on the last bit of a distance.
+    """
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return work(rows)
+        return compute(rows)
     finally:
         torch.set_num_threads(n_threads)
 
@@ -186,7 +190,7 @@ def gather(
     drawn: Sequence[int] | None = None,
     scratch: ScratchBuffers | None = None,
 ) -> Batch:
-    """Gather the picked moments of each recording; every pick has the same number of them."""
+    """Gather the picked moments of each recording into a batch; all picks have the same length."""
     scratch = scratch or ScratchBuffers()
     first = recordings[0]
     device = first.times.device
@@ -210,9 +214,14 @@ def gather(
         drawn=tuple(drawn) if drawn is not None else tuple(range(n_batch)),
         times=torch.stack([recording.times[pick] for recording, pick in pairs]).float(),
         seconds=torch.tensor([recording.seconds for recording in recordings], device=device),
-        window_seconds=torch.tensor([le.window_seconds for le in recordings], device=device),
+        window_seconds=torch.tensor(
+            [recording.window_seconds for recording in recordings], device=device
+        ),
         inputs=inputs,
-        valid={c: torch.stack([le.valid[c][pick] for le, pick in pairs]) for c in inputs},
+        valid={
+            cue: torch.stack([recording.valid[cue][pick] for recording, pick in pairs])
+            for cue in inputs
+        },
         raw_distances=distances,
         raw_valid=torch.stack([recording.raw_valid[pick] for recording, pick in pairs]),
     )

@@ -1,4 +1,4 @@
-"""Which moments are drawn to one another: near ones, alike ones, and what to make of both."""
+"""Windows: which pairs of moments attract or repel each other, by time and by similarity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SYMMETRIC_BLOCKS = 8
 
 @dataclass(frozen=True)
 class Pairs:
-    """Which moments (B, N, N) a moment is drawn to, and which it is pushed from."""
+    """Masks (B, N, N) of the pairs that attract and of those that repel each other."""
 
     attract: Tensor
     repel: Tensor
@@ -24,7 +24,7 @@ class Pairs:
 def near_window(
     times: Tensor, window_seconds: float | Tensor, scratch: ScratchBuffers | None = None
 ) -> Tensor:
-    """Return W, (B, N, N): true where two moments lie at most σ apart."""
+    """Return W (B, N, N): true where two moments are at most σ apart."""
     shape = (*times.shape, times.shape[-1])
     gaps = (scratch or ScratchBuffers()).get("pairs", shape, times, times.dtype)
     torch.sub(times[:, :, None], times[:, None, :], out=gaps)
@@ -32,9 +32,9 @@ def near_window(
 
 
 def standardise_over_channels_(raw: Tensor) -> None:
-    """Give every moment's raw features zero mean and unit sample deviation, in place.
+    """Standardise every moment's raw features over channels, in place.
 
-    A single channel, or features that hardly vary, stay as they are.
+    A single channel, or features with a standard deviation near 0, are left unchanged.
     """
     if raw.shape[-1] < 2:
         return
@@ -44,9 +44,9 @@ def standardise_over_channels_(raw: Tensor) -> None:
 
 
 def raw_distances(raw: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return D, (N, N), the Euclidean distances between all rows of `raw` (N, D).
+    """Return D (N, N), the Euclidean distances between all rows of `raw` (N, D).
 
-    Half of it mirrors the other half.
+    Only one triangle is computed; the other is a copy.
     """
     n = len(raw)
     squared = out if out is not None else raw.new_empty(n, n)
@@ -66,18 +66,20 @@ def similar_window(
     valid: Tensor | None = None,
     scratch: ScratchBuffers | None = None,
 ) -> Tensor:
-    """Return W', (B, N, N): true where raw features are as close as i's near moments on average.
+    """Return W' (B, N, N): true where moment j is at least as close to i as i's near moments are.
 
-    distances  (B, N, N), between raw features that were standardised over channels
+    "Close" means the distance of raw features; the threshold δ is its mean over near moments.
+
+    distances  (B, N, N) between raw features standardised over channels
     near       (B, N, N), the σ-window
-    valid      (B, N); an invalid moment is alike to none
+    valid      (B, N); an invalid moment is similar to none
     """
     others = near & ~torch.eye(near.shape[-1], dtype=torch.bool, device=near.device)
     if valid is not None:
         others &= valid[:, None, :]
     summed = (scratch or ScratchBuffers()).get("pairs", near.shape, distances, distances.dtype)
     torch.mul(distances, others, out=summed)
-    threshold = summed.sum(-1) / others.sum(-1).clamp_min(1)  # δ; 0 with no other moment
+    threshold = summed.sum(-1) / others.sum(-1).clamp_min(1)  # δ; 0 if there is no other moment
     similar = distances <= threshold[:, :, None]
     if valid is not None:
         similar &= valid[:, None, :] & valid[:, :, None]
@@ -87,14 +89,14 @@ def similar_window(
 def choose_pairs(
     near: Tensor, similar: Tensor | None, bootstrap: Bootstrap, valid: Tensor | None = None
 ) -> Pairs:
-    """Say which pairs attract and which repel each other.
+    """Choose the pairs that attract and those that repel each other.
 
-    none       near ones attract, all others repel (MC2)
-    sampled    alike ones attract, all others repel: the σ-window only sets the threshold
-    negatives  near ones attract; of the others those that are alike do neither
-    union      near ones and alike ones attract, all others repel (BMC2)
+    none       near pairs attract, all others repel (MC2)
+    sampled    similar pairs attract, all others repel: the σ-window only sets the threshold
+    negatives  near pairs attract; of the others, similar pairs are ignored
+    union      near and similar pairs attract, all others repel (BMC2)
 
-    valid      (B, N), where raw features are known; elsewhere the σ-window alone decides
+    valid      (B, N), where raw features are valid; elsewhere only the σ-window is used
     """
     if bootstrap == "none":
         return Pairs(near, ~near)

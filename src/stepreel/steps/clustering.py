@@ -1,4 +1,4 @@
-"""Group the moments of one or several recordings of a task into kinds of steps."""
+"""Cluster the moments of one or several recordings of a task into kinds of steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from stepreel.errors import RecordingError
 from stepreel.types import Clustering, FeatureTrack, Floats, Labels, Mask
 
-FEW_VALUES = 2**22  # that a pass over them takes some milliseconds
+FEW_VALUES = 2**22  # a pass over this many takes a few milliseconds
 
 
 def cluster_recordings(
@@ -21,10 +21,10 @@ def cluster_recordings(
     seed: int,
     pauses: Sequence[Mask] | None = None,
 ) -> list[Clustering]:
-    """Cluster all recordings together by k-means; clusters are numbered as they first appear.
+    """Cluster all recordings together by k-means; clusters are numbered in order of appearance.
 
-    Pauses and invalid moments get a label like all others, but do not shape the clusters.
-    Fewer distinct moments than `n_clusters` give fewer clusters.
+    Pauses and invalid moments get a label, too, but are not used to fit the clusters. With fewer
+    distinct moments than `n_clusters` there are fewer clusters.
     """
     centres = fit_centres(embeddings, n_clusters, seed=seed, pauses=pauses)
     return assign_recordings(embeddings, centres, pauses=pauses)
@@ -37,13 +37,13 @@ def fit_centres(
     seed: int,
     pauses: Sequence[Mask] | None = None,
 ) -> Floats:
-    """Return the centres (K, D) of the clusters, in the order in which these first appear."""
+    """Return the cluster centres (K, D), in the order in which the clusters first appear."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
     excluded = _excluded(embeddings, pauses)
     if all(mask.all() for mask in excluded):
-        raise RecordingError("no cue knows anything of any moment; there is nothing to cluster")
+        raise RecordingError("no moment has valid features; there is nothing to cluster")
     points: Floats = np.concatenate(
         [track.features[~mask] for track, mask in zip(embeddings, excluded, strict=True)]
     )
@@ -57,10 +57,10 @@ def fit_centres(
 
 
 def _threads_for(points: Floats) -> AbstractContextManager[object]:
-    """Cluster few points with one thread.
+    """Use one thread for few points.
 
-    Several wait for one another after every pass; on a busy machine that takes forty times longer
-    than the work itself.
+    Threads wait for each other after every pass. On a busy machine that takes forty times longer
+    than the computation.
     """
     from threadpoolctl import threadpool_limits
 
@@ -70,7 +70,7 @@ def _threads_for(points: Floats) -> AbstractContextManager[object]:
 def assign_recordings(
     embeddings: Sequence[FeatureTrack], centres: Floats, *, pauses: Sequence[Mask] | None = None
 ) -> list[Clustering]:
-    """Give every moment of every recording its nearest centre."""
+    """Assign every moment of every recording to its nearest centre."""
     return [
         assign_to_centres(track, centres, excluded=mask)
         for track, mask in zip(embeddings, _excluded(embeddings, pauses), strict=True)
@@ -86,7 +86,7 @@ def _excluded(embeddings: Sequence[FeatureTrack], pauses: Sequence[Mask] | None)
 def assign_to_centres(
     track: FeatureTrack, centres: Floats, *, excluded: Mask | None = None
 ) -> Clustering:
-    """Give every moment its nearest centre, and the distances to that and the next nearest."""
+    """Assign every moment to its nearest centre; return distances to it and to the next nearest."""
     distances = distances_to(track.features, centres)  # (T, K)
     labels = distances.argmin(axis=1)
     rows = np.arange(len(labels))
@@ -110,6 +110,6 @@ def distances_to(points: Floats, centres: Floats) -> Floats:
 
 
 def _order_of_appearance(labels: Labels) -> Labels:
-    """Return the labels in use, in the order in which they first occur."""
+    """Return the distinct labels in the order in which they first occur."""
     values, first = np.unique(labels, return_index=True)
     return values[np.argsort(first)].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Embeddings of a task's recordings → one clustering each, with pauses set aside."""
+"""Embeddings of a task's recordings → one clustering each, with pauses excluded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def group_moments(
     *,
     centres: Floats | None = None,
 ) -> GroupedMoments:
-    """Cluster embeddings, by known centres if there are any; cluster again without pauses."""
+    """Cluster embeddings, or assign them to `centres`; then again without pauses, if enabled."""
 
     def cluster(pauses: Sequence[Mask] | None = None) -> GroupedMoments:
         n_clusters, seed = settings.key_steps.n_clusters, settings.train.seed

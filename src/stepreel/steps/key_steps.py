@@ -17,7 +17,7 @@ MOST_STEPS = 20
 
 @dataclass(frozen=True)
 class Segment:
-    """Moments of one cluster that lie close in time, and the one nearest the cluster's centre."""
+    """Moments of one cluster without a gap in time, and the one nearest to its centre."""
 
     cluster: int
     members: NDArray[np.int64]
@@ -28,10 +28,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class KeySteps:
-    """The segments shown as key steps, and what became of every moment.
+    """The segments shown as key steps, and the step of every moment.
 
-    step_of  (T,) position in `segments` of the step a moment is part of, or -1
-    kept     (T,) true where the moment was not trimmed as too far from its centre
+    step_of  (T,) index into `segments` of the step a moment belongs to, or -1
+    kept     (T,) true where the moment was neither excluded nor trimmed
     """
 
     segments: list[Segment]
@@ -53,10 +53,10 @@ def find_steps(
 
 
 def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
-    """Keep, per cluster, all but the share α of moments farthest from the centre.
+    """Trim, per cluster, the fraction α of moments farthest from the centre.
 
-    Of n moments floor(α·n) go, so a cluster never loses its last one. α is the share expected to be
-    background: moments already set aside count towards it.
+    floor(α·n) of n moments are trimmed, so a cluster always keeps at least one. α is the expected
+    fraction of background, so moments that are already excluded count towards it.
     """
     kept = ~clustering.excluded
     for cluster in range(clustering.n_clusters):
@@ -70,7 +70,7 @@ def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
 
 
 def cut_segments(clustering: Clustering, kept: Mask, gap_seconds: float) -> list[Segment]:
-    """Cut every cluster's kept moments where they leave a gap; return segments in time order."""
+    """Split the kept moments of every cluster at gaps; return segments in time order."""
     segments = []
     for cluster in range(clustering.n_clusters):
         members = np.flatnonzero(kept & (clustering.labels == cluster))
@@ -95,16 +95,16 @@ def split_at_gaps(times: Seconds, gap_seconds: float) -> list[slice]:
 def choose_segments(
     segments: Sequence[Segment], settings: KeyStepSettings, *, moment_seconds: float
 ) -> list[Segment]:
-    """Leave out what is too short, then all but the `top` nearest to their centres.
+    """Drop segments that are too short, then all but the `top` nearest to their centres.
 
-    If all are too short, the longest one stands for the recording.
+    If all are too short, keep the longest one.
     """
     shortest = settings.min_step_seconds - 1e-9
     long_enough = [s for s in segments if len(s.members) * moment_seconds >= shortest]
     if not long_enough:
         long_enough = sorted(segments, key=lambda segment: -len(segment.members))[:1]
-    most = settings.top or MOST_STEPS
-    best = sorted(long_enough, key=lambda segment: segment.distance)[:most]
+    max_steps = settings.top or MOST_STEPS
+    best = sorted(long_enough, key=lambda segment: segment.distance)[:max_steps]
     return sorted(best, key=lambda segment: segment.nearest)
 
 
@@ -112,7 +112,7 @@ def _segment(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -
     own = clustering.distances[members]
     other = clustering.other_distances[members]
     nearest = int(np.argmin(own))
-    # Both distances zero: two clusters coincide, and nothing speaks for this one.
+    # If both distances are 0, two clusters coincide and confidence is 0.
     share = np.divide(own, other, out=np.ones_like(own), where=other > 0)
     confidence = float(np.clip(1.0 - share.mean(), 0.0, 1.0))
     return Segment(cluster, members, int(members[nearest]), float(own[nearest]), confidence)

@@ -1,11 +1,11 @@
-"""Find the pauses between steps: moments that look alike wherever one step gives way to another.
+"""Find pauses between steps: moments that look similar at all boundaries between steps.
 
-Hands lie down, the bench is looked over, a tool is fetched: whatever it is, it is what the borders
-between clusters have in common and what the steps on either side of them lack. That difference is
-one direction in the space of raw features. Each border is judged by the direction of the others:
-where they do not agree, the recording has no such pauses and none are reported.
+In a pause, hands rest, the bench is looked over or a tool is fetched. Whatever it is, boundaries
+between clusters have it in common, and the steps on either side do not. This difference is a
+direction in the space of raw features. Each border is tested with the direction computed from the
+others: if borders do not agree, the recordings have no such pauses and none are reported.
 
-Not part of the paper, whose clusters share out every moment. No label is seen.
+Not part of the paper, which assigns every moment to a cluster. Labels are not used.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from stepreel.features.standardise import standardised
 from stepreel.types import Clustering, FeatureTrack, Floats, Mask, Seconds, moment_seconds, runs
 
 AVERAGE_SECONDS = 1.0
-SHORTEST_STRETCH_SECONDS = 2.0  # of one cluster, to count as a step with borders
-BORDER_SECONDS = 0.75  # first guess: so near a border is pause
-JUDGED_SECONDS = 2.0  # so near a border or middle its most pause-like second is looked for
-REACH_SECONDS = 3.0  # later rounds: what of a pause may speak for its border
+SHORTEST_STRETCH_SECONDS = 2.0  # shorter runs of one cluster are not steps with borders
+BORDER_SECONDS = 0.75  # initial pauses: moments this close to a border
+JUDGED_SECONDS = 2.0  # search radius for the most pause-like second at a border or middle
+REACH_SECONDS = 3.0  # only pause moments this close to a border are averaged for it
 SHORTEST_PAUSE_SECONDS = 1.0
 ROUNDS = 8
-LEVEL = 0.5  # of the typical difference between pause and step
-AGREEMENT = 0.65  # share of comparisons that borders must win against middles of steps
-DRAWS = 40  # of borders at random; one in twenty at most may agree as well as the true ones
-MOST_DRAWS_AS_GOOD = 2
+LEVEL = 0.5  # threshold, as a fraction of the typical difference between pause and step
+AGREEMENT = 0.65  # fraction of comparisons that borders must win against middles of steps
+DRAWS = 40  # sets of random borders for the test of significance
+MOST_DRAWS_AS_GOOD = 2  # of them may agree as well as the actual borders (5 %)
 FEWEST_BORDERS = 4
-MOST_PAUSE = 0.6  # of all moments; more of it than work is no pause
+MOST_PAUSE = 0.6  # of all moments; if there are more, they are not pauses
 
 Vectors = NDArray[np.float64]
 
@@ -39,31 +39,32 @@ Vectors = NDArray[np.float64]
 def find_pauses(
     recordings: Sequence[Mapping[str, FeatureTrack]], clusterings: Sequence[Clustering]
 ) -> list[Mask]:
-    """Return, per recording of one task, which moments are pauses; none if borders disagree."""
-    none = [np.zeros(len(clustering.times), np.bool_) for clustering in clusterings]
+    """Return the mask of pauses of every recording of a task; all false if borders disagree."""
+    no_pauses = [np.zeros(len(clustering.times), np.bool_) for clustering in clusterings]
     borders = [find_borders(clustering) for clustering in clusterings]
-    bordered = [number for number, found in enumerate(borders) if len(found) > 0]
-    if sum(len(found) for found in borders) < FEWEST_BORDERS:
-        return none
+    bordered = [number for number, times in enumerate(borders) if len(times) > 0]
+    if sum(len(times) for times in borders) < FEWEST_BORDERS:
+        return no_pauses
     takes = [
-        _BorderedRecording(clusterings[n].times, _side_by_side(recordings[n]), borders[n])
+        _BorderedRecording(clusterings[n].times, _concatenate_cues(recordings[n]), borders[n])
         for n in bordered
     ]
     if not have_pauses(takes):
-        return none
+        return no_pauses
     for _ in range(ROUNDS):
         differences = np.concatenate([take.differences() for take in takes])
         direction = differences.sum(axis=0)
         level = LEVEL * float(np.median(differences @ direction))
         for take in takes:
             take.mark_pauses(direction, level)
-    found = dict(zip(bordered, (take.pause for take in takes), strict=True))
-    pauses = [found.get(number, nowhere) for number, nowhere in enumerate(none)]
-    return none if float(np.mean(np.concatenate(pauses))) > MOST_PAUSE else pauses
+    pauses = list(no_pauses)
+    for number, take in zip(bordered, takes, strict=True):
+        pauses[number] = take.pause
+    return no_pauses if float(np.mean(np.concatenate(pauses))) > MOST_PAUSE else pauses
 
 
 def find_borders(clustering: Clustering) -> Seconds:
-    """Return the times between stretches of one cluster, those that last long enough."""
+    """Return the times of the borders between sufficiently long runs of one cluster."""
     times, labels = clustering.times, clustering.labels
     cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
     shortest = SHORTEST_STRETCH_SECONDS - moment_seconds(times)
@@ -72,14 +73,14 @@ def find_borders(clustering: Clustering) -> Seconds:
 
 
 def have_pauses(takes: Sequence[_BorderedRecording]) -> bool:
-    """Tell whether borders agree: often enough, and more than borders drawn at random would."""
-    found = agreement(takes)
-    if found < AGREEMENT:
+    """Return whether borders agree often enough, and more often than random borders do."""
+    actual = agreement(takes)
+    if actual < AGREEMENT:
         return False
     rng = np.random.default_rng(0)
     as_good = 0
     for _ in range(DRAWS):
-        as_good += agreement([take.with_random_borders(rng) for take in takes]) >= found
+        as_good += agreement([take.with_random_borders(rng) for take in takes]) >= actual
         if as_good > MOST_DRAWS_AS_GOOD:
             return False
     return True
@@ -88,10 +89,10 @@ def have_pauses(takes: Sequence[_BorderedRecording]) -> bool:
 def agreement(takes: Sequence[_BorderedRecording]) -> float:
     """Return how often a border looks more like the other borders than the middles of steps do.
 
-    Every border is compared with the middles of any two successive steps of its recording, because
-    around it, too, two steps can be seen; without anything in common it wins every other time. The
-    direction is that of all borders but this one and its two neighbours, whose differences contain
-    the same steps.
+    Every border is compared with the better of the middles of any two successive steps of its
+    recording, because there are two steps around it, too; by chance it wins half of the time. The
+    direction is computed from all borders except this one and its two neighbours, whose differences
+    contain the same steps.
     """
     per_take = [take.differences() for take in takes]
     total = np.sum([differences.sum(axis=0) for differences in per_take], axis=0)
@@ -107,9 +108,9 @@ def agreement(takes: Sequence[_BorderedRecording]) -> float:
 
 
 class _BorderedRecording:
-    """One recording: its features, the borders between its steps, and what is pause so far.
+    """One recording: its features, the borders between its steps, and the current pauses.
 
-    To begin with, the surroundings of borders are pause, and the middle half of a step is work.
+    Initially, moments around borders are pause, and the middle half of every step is work.
     """
 
     def __init__(self, times: Seconds, features: Floats, borders: Seconds) -> None:
@@ -128,7 +129,7 @@ class _BorderedRecording:
         self.work: Mask = from_middle <= np.diff(edges)[self.step] / 4
 
     def with_random_borders(self, rng: np.random.Generator) -> _BorderedRecording:
-        """Return the same recording with as many borders elsewhere, no step too short."""
+        """Return the recording with the same number of random borders, with no step too short."""
         count = len(self.borders)
         apart = SHORTEST_STRETCH_SECONDS * np.arange(1, count + 1)
         free = max(self.times[-1] - self.times[0] - SHORTEST_STRETCH_SECONDS * (count + 1), 0.0)
@@ -136,32 +137,34 @@ class _BorderedRecording:
         return _BorderedRecording(self.times, self.features, places)
 
     def differences(self) -> Vectors:
-        """Return, per border, the mean of its pause less that of the two steps beside it.
+        """Return, per border, the mean features of its pause minus those of the steps around it.
 
-        Zero where there is no moment to speak for the border or for one of the steps.
+        Zero where the border has no pause moments or one of the steps has no work moments.
         """
         last = len(self.borders)
-        here = self.pause & (self.to_border <= REACH_SECONDS)
-        pauses, has_pause = self._means(here, self.nearest_border, last)
+        near_border = self.pause & (self.to_border <= REACH_SECONDS)
+        pauses, has_pause = self._means(near_border, self.nearest_border, last)
         self.centres, has_work = self._means(self.work, self.step, last + 1)
         between = (self.centres[:-1] + self.centres[1:]) / 2
-        known = has_pause & has_work[:-1] & has_work[1:]
-        return np.where(known[:, None], pauses - between, 0.0)
+        has_all = has_pause & has_work[:-1] & has_work[1:]
+        return np.where(has_all[:, None], pauses - between, 0.0)
 
     def mark_pauses(self, direction: Vectors, level: float) -> None:
-        """Call pause what lies further along `direction` than both steps beside it."""
-        projected = self.features @ direction.astype(np.float32)  # in doubles: a copy of it all
+        """Mark as pause the moments farther along `direction` than both steps around them."""
+        projected = self.features @ direction.astype(
+            np.float32
+        )  # float32, to avoid a float64 copy of the features
         centres, last = self.centres @ direction, len(self.borders)
         towards = np.where(self.times < self.middles[self.step], self.step - 1, self.step + 1)
         beside = centres[np.clip(towards, 0, last)]
         above = projected - np.maximum(centres[self.step], beside)
         self.pause = self._tidy(above > level)
-        # A step that would be all pause keeps the moments it was judged by.
+        # A step without any work left keeps its previous work moments.
         has_work = np.bincount(self.step[~self.pause], minlength=last + 1) > 0
         self.work = np.where(has_work[self.step], ~self.pause, self.work)
 
     def best_seconds(self, places: Seconds, directions: Vectors) -> Vectors:
-        """Return (places, directions): how far the best second near each place reaches."""
+        """Return (places, directions): the highest mean over one second near each place."""
         count = max(1, round(2 * JUDGED_SECONDS / self.spacing))
         first = np.searchsorted(self.times, places - JUDGED_SECONDS)
         rows = np.clip(first[:, None] + np.arange(count), 0, len(self.times) - 1)
@@ -184,11 +187,11 @@ class _BorderedRecording:
         return means, has_any
 
     def _tidy(self, mask: Mask) -> Mask:
-        """Close short holes, then drop short runs."""
+        """Fill short gaps, then remove short runs."""
         mask = mask.copy()
-        for hole in runs(~mask):
-            if self._seconds(hole) < SHORTEST_PAUSE_SECONDS:
-                mask[hole] = True
+        for gap in runs(~mask):
+            if self._seconds(gap) < SHORTEST_PAUSE_SECONDS:
+                mask[gap] = True
         for run in runs(mask):
             if self._seconds(run) < SHORTEST_PAUSE_SECONDS:
                 mask[run] = False
@@ -198,8 +201,8 @@ class _BorderedRecording:
         return float(self.times[run.stop - 1] - self.times[run.start]) + self.spacing
 
 
-def _side_by_side(tracks: Mapping[str, FeatureTrack]) -> Floats:
-    """Return all cues' features, z-scored, every cue with the same weight."""
+def _concatenate_cues(tracks: Mapping[str, FeatureTrack]) -> Floats:
+    """Return the z-scored features of all cues concatenated, every cue with the same weight."""
     parts = []
     for track in tracks.values():
         part = standardised(track, average_seconds=AVERAGE_SECONDS, z_score=True)

@@ -1,4 +1,4 @@
-"""Key steps → Storyboard: times, names of pictures, and notes for the reader."""
+"""Key steps → Storyboard: times, picture files, and notes for the reader."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ from stepreel.types import Clustering, Recording, readable, runs
 from stepreel.version import __version__
 from stepreel.video.previews import ThumbnailSheet
 
-STILL = 0.01  # of the features' mean size; appearance of people at work varies by 0.6 to 0.85
+STILL = 0.01  # of the features' mean size; in recordings of people at work it is 0.6 to 0.85
 
 
 def assemble_storyboard(
     recording: Recording,
     clustering: Clustering,
-    found: KeySteps,
+    key_steps: KeySteps,
     settings: Settings,
     *,
     folder: Path | None = None,
     thumbnails: ThumbnailSheet | None = None,
     notes: Sequence[str] = (),
 ) -> Storyboard:
-    """Describe the key steps that were found.
+    """Build the storyboard of a recording.
 
-    folder      where the storyboard will be written; None: nowhere, then it names no pictures
-    thumbnails  of a video that is written
+    folder      where the storyboard will be written; None if it will not be
+    thumbnails  of the video; without them, the storyboard has no pictures
     """
-    clock = _Clock(recording)
-    background = _background_runs(found, clock, settings.key_steps.background_seconds)
+    moment_times = _MomentTimes(recording)
+    background = _background_runs(key_steps, moment_times, settings.key_steps.background_seconds)
     return Storyboard(
         title=recording_title(recording),
         recording=_reference(recording, folder),
-        steps=_steps(found.segments, clock, with_pictures=thumbnails is not None),
-        timeline=_timeline(clustering, found, background, clock),
-        uncertain=[clock.span(run) for run in runs(~found.kept & ~clustering.excluded)],
-        background=[clock.span(run) for run in background],
+        steps=_steps(key_steps.segments, moment_times, with_pictures=thumbnails is not None),
+        timeline=_timeline(clustering, key_steps, background, moment_times),
+        uncertain=[moment_times.span(run) for run in runs(~key_steps.kept & ~clustering.excluded)],
+        background=[moment_times.span(run) for run in background],
         strip=None if thumbnails is None else _strip(thumbnails),
         notes=[
             *recording.notes,
             *notes,
             *_still_note(recording),
-            *_few_steps_note(recording, found, settings),
+            *_few_steps_note(recording, key_steps, settings),
         ],
         settings=settings.model_dump(mode="json"),
         seed=settings.train.seed,
@@ -65,8 +65,8 @@ def assemble_storyboard(
     )
 
 
-class _Clock:
-    """Turns moment numbers into seconds; a moment lasts until the next one."""
+class _MomentTimes:
+    """Start and end times of moments; a moment lasts until the next one."""
 
     def __init__(self, recording: Recording) -> None:
         self.times = recording.times
@@ -85,20 +85,22 @@ class _Clock:
         return Span(start=self.start_of(run.start), end=self.end_of(run.stop - 1))
 
 
-def _steps(segments: Sequence[Segment], clock: _Clock, *, with_pictures: bool) -> list[KeyStep]:
+def _steps(
+    segments: Sequence[Segment], moment_times: _MomentTimes, *, with_pictures: bool
+) -> list[KeyStep]:
     occurrences = Counter(segment.cluster for segment in segments)
     seen: Counter[int] = Counter()
     steps = []
     for index, segment in enumerate(segments, start=1):
         seen[segment.cluster] += 1
-        time = clock.start_of(segment.nearest)
+        time = moment_times.start_of(segment.nearest)
         steps.append(
             KeyStep(
                 index=index,
                 title=f"Step {index}",
                 time=time,
-                start=clock.start_of(int(segment.members[0])),
-                end=clock.end_of(int(segment.members[-1])),
+                start=moment_times.start_of(int(segment.members[0])),
+                end=moment_times.end_of(int(segment.members[-1])),
                 cluster=segment.cluster,
                 occurrence=seen[segment.cluster],
                 occurrences=occurrences[segment.cluster],
@@ -111,41 +113,48 @@ def _steps(segments: Sequence[Segment], clock: _Clock, *, with_pictures: bool) -
 
 
 def _picture_file(index: int, time: float) -> str:
-    """Name a step's picture by what it shows.
+    """Return the file name of a step's picture, which contains the time it shows.
 
-    A run into the same folder that is cut short then never changes the pictures of an older board.
+    An interrupted run into the same folder then cannot replace pictures of an earlier storyboard.
     """
     return f"pictures/step-{index:02d}-at-{time:.2f}s.jpg"
 
 
-def _background_runs(found: KeySteps, clock: _Clock, shortest_seconds: float) -> list[slice]:
+def _background_runs(
+    key_steps: KeySteps, moment_times: _MomentTimes, shortest_seconds: float
+) -> list[slice]:
     shortest = shortest_seconds - 1e-9
-    return [run for run in runs(found.step_of < 0) if clock.span(run).seconds >= shortest]
+    return [
+        run for run in runs(key_steps.step_of < 0) if moment_times.span(run).seconds >= shortest
+    ]
 
 
 def _timeline(
-    clustering: Clustering, found: KeySteps, background: Sequence[slice], clock: _Clock
+    clustering: Clustering,
+    key_steps: KeySteps,
+    background: Sequence[slice],
+    moment_times: _MomentTimes,
 ) -> list[TimelineSpan]:
-    """Say of every moment what became of it, as the fewest possible spans."""
-    in_background = np.zeros(len(clock.times), np.bool_)
+    """Return the kind of every moment as the fewest possible spans."""
+    in_background = np.zeros(len(moment_times.times), np.bool_)
     for run in background:
         in_background[run] = True
 
-    def fate(moment: int) -> tuple[str, int | None, int | None]:
-        step = int(found.step_of[moment])
+    def describe(moment: int) -> tuple[str, int | None, int | None]:
+        step = int(key_steps.step_of[moment])
         if step >= 0:
-            return "step", found.segments[step].cluster, step + 1
+            return "step", key_steps.segments[step].cluster, step + 1
         if in_background[moment]:
             return "background", None, None
         if clustering.excluded[moment]:
             return "left-out", None, None
         cluster = int(clustering.labels[moment])
-        return ("left-out" if found.kept[moment] else "uncertain"), cluster, None
+        return ("left-out" if key_steps.kept[moment] else "uncertain"), cluster, None
 
     spans = []
-    for (kind, cluster, step), group in groupby(range(len(clock.times)), key=fate):
+    for (kind, cluster, step), group in groupby(range(len(moment_times.times)), key=describe):
         moments = list(group)
-        start, end = clock.start_of(moments[0]), clock.end_of(moments[-1])
+        start, end = moment_times.start_of(moments[0]), moment_times.end_of(moments[-1])
         spans.append(
             TimelineSpan.model_validate(
                 {"start": start, "end": end, "kind": kind, "cluster": cluster, "step": step}
@@ -155,7 +164,7 @@ def _timeline(
 
 
 def recording_title(recording: Recording) -> str:
-    """Return a recording's name without the ending of its file."""
+    """Return a recording's name without file suffix."""
     return readable(recording.path.stem) if recording.path is not None else recording.name
 
 
@@ -200,24 +209,24 @@ def _reference(recording: Recording, folder: Path | None) -> RecordingReference:
 
 
 def _still_note(recording: Recording) -> list[str]:
-    """Say so when nothing happens: then time alone decides where steps begin and end."""
+    """Return a note if the features hardly change: then steps depend on time alone."""
     subject = "The picture" if isinstance(recording, VideoRecording) else "The main cue"
     main = next(iter(recording.tracks.values()))
     rows = np.flatnonzero(main.valid)
-    known = main.features[rows[:: max(1, len(rows) // 1000)]]  # enough to tell
-    if len(known) < 2 or float(known.std(axis=0).mean()) > STILL * float(np.abs(known).mean()):
+    sample = main.features[rows[:: max(1, len(rows) // 1000)]]
+    if len(sample) < 2 or float(sample.std(axis=0).mean()) > STILL * float(np.abs(sample).mean()):
         return []
     return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
 
 
-def _few_steps_note(recording: Recording, found: KeySteps, settings: Settings) -> list[str]:
-    kinds = len({segment.cluster for segment in found.segments})
-    asked = settings.key_steps.n_clusters
-    most = settings.key_steps.top
-    if kinds >= asked or (most is not None and len(found.segments) >= most):
+def _few_steps_note(recording: Recording, key_steps: KeySteps, settings: Settings) -> list[str]:
+    kinds = len({segment.cluster for segment in key_steps.segments})
+    requested = settings.key_steps.n_clusters
+    top = settings.key_steps.top
+    if kinds >= requested or (top is not None and len(key_steps.segments) >= top):
         return []
     return [
-        f"Kinds of steps shown: {kinds}, fewer than the {asked} asked for. The recording "
-        f"({recording.duration_seconds:.1f} s) is short for that many, or the others do not last "
-        "a second or do not occur in it."
+        f"Kinds of steps shown: {kinds}, fewer than the {requested} requested. The recording "
+        f"({recording.duration_seconds:.1f} s) is short for that many, or the others are shorter "
+        "than a second or do not occur in it."
     ]

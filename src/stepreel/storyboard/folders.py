@@ -1,4 +1,4 @@
-"""Name the output folder of every recording: safe, readable, and stable between runs."""
+"""Choose the output folder of every recording: portable, readable and stable between runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from stepreel.types import Recording, readable
 
 
 def name_folders(recordings: Mapping[int, Recording], output: Path) -> dict[int, Path]:
-    """Give every recording a folder of its own below `output`; the same one in the next run."""
+    """Return a separate folder below `output` for every recording; the same one in every run."""
     folders: dict[int, Path] = {}
-    taken = {"index.html", "model"}  # the page that shows them all, and what was learned
+    taken = {"index.html", "model"}  # the index page and the folder of the model
     for position, recording in recordings.items():
         name = recording.name if recording.path is None else recording.path.stem
-        in_use = partial(_is_of_another, output, recording.path)
-        folders[position] = output / free_name(name, taken, in_use)
+        is_in_use = partial(_belongs_to_another, output, recording.path)
+        folders[position] = output / free_name(name, taken, is_in_use)
     return folders
 
 
-def _is_of_another(output: Path, path: Path | None, name: str) -> bool:
-    """Tell whether a folder already holds the storyboard of another recording."""
+def _belongs_to_another(output: Path, path: Path | None, name: str) -> bool:
+    """Return whether a folder already contains the storyboard of another recording."""
     folder = output / name
     if folder.exists() and not folder.is_dir():
         return True
@@ -45,5 +45,5 @@ def path_from(folder: Path | None, path: Path) -> str:
         return readable(path.resolve().as_posix())
     try:
         return readable(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
-    except ValueError:  # another drive on Windows: there is no relative path
+    except ValueError:  # no relative path between drives on Windows
         return f"file:{pathname2url(str(path.resolve()))}"

@@ -1,4 +1,4 @@
-"""The letter a kind of step is known by, in every list, page and export."""
+"""The letter of a kind of step, the same in every list, page and export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""storyboard.json: the one contract between finding steps, the page and every export.
+"""The schema of storyboard.json, from which the page and every export are made.
 
 All times are seconds since the recording's first displayed frame. Add `player_offset_seconds` to
 get the position a video player shows.
@@ -22,10 +22,10 @@ class _Contract(BaseModel):
 
 
 class Span(_Contract):
-    """A stretch of the recording."""
+    """A span of time in the recording."""
 
-    start: float = Field(ge=0, description="First moment, in seconds.")
-    end: float = Field(ge=0, description="Where the last moment ends, in seconds.")
+    start: float = Field(ge=0, description="Start of the first moment, in seconds.")
+    end: float = Field(ge=0, description="End of the last moment, in seconds.")
 
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:
@@ -35,49 +35,53 @@ class Span(_Contract):
 
     @property
     def seconds(self) -> float:
-        """How long the span lasts."""
+        """Duration of the span."""
         return self.end - self.start
 
 
 class KeyStep(Span):
-    """One key step: the moment that shows it best, and its extent."""
+    """One key step: the moment that shows it best, and its start and end."""
 
     index: int = Field(ge=1, description="Position in time order, from 1.")
-    title: str = Field(description="What to call the step; free to edit.")
+    title: str = Field(description="Name of the step; can be edited.")
     time: float = Field(ge=0, description="The moment that shows the step best, in seconds.")
     cluster: int = Field(
-        ge=0, description="Which kind of step this is; a repeated step repeats it."
+        ge=0, description="The kind of step; repeated steps have the same cluster."
     )
     occurrence: int = Field(
         ge=1, description="Occurrence number: 1 for the first step of its cluster, 2 for the next …"
     )
-    occurrences: int = Field(ge=1, description="How many steps its cluster has in this recording.")
-    distance: float = Field(ge=0, description="Distance of `time` to its cluster's centre.")
+    occurrences: int = Field(ge=1, description="Number of steps of this cluster in the recording.")
+    distance: float = Field(
+        ge=0, description="Distance of the moment `time` to the centre of its cluster."
+    )
     confidence: float = Field(
         ge=0,
         le=1,
-        description="Mean over the step's moments of 1 - (distance to the own cluster's centre / "
-        "distance to the nearest other centre): 0 = between two clusters, 1 = on the own centre.",
+        description="Mean over the step's moments of 1 - (distance to the centre of its cluster / "
+        "distance to the nearest other centre): 0 = between two clusters, 1 = at the centre.",
     )
-    picture: str | None = Field(default=None, description="JPEG of `time`, relative to this file.")
+    picture: str | None = Field(
+        default=None, description="JPEG of the moment `time`; path relative to this file."
+    )
 
 
 class TimelineSpan(Span):
-    """A stretch of the timeline; together they cover the recording without overlap."""
+    """A part of the timeline; together they cover the recording without overlap."""
 
     kind: Literal["step", "uncertain", "left-out", "background"] = Field(
         description="step: part of a key step. uncertain: trimmed as too far from its centre. "
-        "left-out: a segment too short or not among the best, or a short pause between steps. "
-        "background: 2 s or more of no step."
+        "left-out: a segment that is too short or not among the best, or a short pause between "
+        "steps. background: 2 s or more without a step."
     )
-    cluster: int | None = Field(default=None, ge=0, description="Its cluster, where it has one.")
-    step: int | None = Field(default=None, ge=1, description="Index of the key step it is part of.")
+    cluster: int | None = Field(default=None, ge=0, description="Its cluster, if it has one.")
+    step: int | None = Field(default=None, ge=1, description="Index of the key step it belongs to.")
 
 
 class Strip(_Contract):
-    """One picture holding small thumbnails of the whole recording, row by row."""
+    """One picture with thumbnails of the whole recording, row by row."""
 
-    file: str = Field(description="JPEG, relative to this file.")
+    file: str = Field(description="JPEG; path relative to this file.")
     count: int = Field(ge=1)
     columns: int = Field(ge=1)
     tile_width: int = Field(ge=1, description="Pixels.")
@@ -86,12 +90,12 @@ class Strip(_Contract):
 
 
 class RecordingReference(_Contract):
-    """Which recording this storyboard is of, and how to find it."""
+    """The recording of this storyboard, and where to find it."""
 
     kind: Literal["video", "features"] = Field(
-        description="features: known by its features alone; there is no video and no picture."
+        description="features: only features are available; there is no video and no picture."
     )
-    name: str = Field(description="File name as it was given.")
+    name: str = Field(description="File name of the recording.")
     file: str | None = Field(
         description="Path to the recording's file, relative to this file, with forward slashes; "
         "null for arrays in memory."
@@ -108,10 +112,10 @@ class RecordingReference(_Contract):
         ge=0, description="Mean frame rate, or moments per second of features; 0 when unknown."
     )
     first_frame_seconds: float = Field(
-        description="The first frame's, or moment's, time on the file's own clock."
+        description="Time of the first frame or moment on the file's own clock."
     )
     player_offset_seconds: float = Field(
-        ge=0, description="Add to any time here to get a player's position (0 for most files)."
+        ge=0, description="Add to any time to get the position in a player (0 for most files)."
     )
 
     @model_validator(mode="after")
@@ -131,9 +135,11 @@ class Storyboard(_Contract):
     steps: list[KeyStep]
     timeline: list[TimelineSpan]
     uncertain: list[Span] = Field(description="Moments trimmed as too far from their centre.")
-    background: list[Span] = Field(description="Runs of 2 s or more that belong to no step.")
+    background: list[Span] = Field(description="Runs of 2 s or more without a step.")
     strip: Strip | None = Field(default=None, description="Thumbnails; null without pictures.")
-    notes: list[str] = Field(default=[], description="What a reader of the result should know.")
+    notes: list[str] = Field(
+        default=[], description="Problems and hints for readers of the result."
+    )
     settings: dict[str, Any] = Field(default={}, description="The run's resolved settings.")
     seed: int = 0
     stepreel_version: str = ""
@@ -141,7 +147,7 @@ class Storyboard(_Contract):
     @model_validator(mode="before")
     @classmethod
     def _read_version_1(cls, values: Any) -> Any:
-        """Version 1 knew videos only."""
+        """Convert version 1, which had only videos."""
         if isinstance(values, dict) and values.get("version") == 1:
             recording = values.get("recording")
             if isinstance(recording, dict):

@@ -1,1 +1,1 @@
-"""Files, cache, machine, interrupts: what every stage needs of the operating system."""
+"""Operating system services used by every stage: files, cache, machine, interrupts."""

@@ -1,4 +1,4 @@
-"""Named places where a test can kill the program, to prove that a rerun loses nothing."""
+"""Named points at which a test can kill the program, to check that a rerun resumes correctly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMES = ("mid-extraction", "between-cues", "mid-epoch")
 
 
 def failpoint(name: str) -> None:
-    """Die here, without any clean-up, if the environment variable STEPREEL_FAILPOINT names it."""
+    """Kill the process without clean-up if STEPREEL_FAILPOINT is `name`."""
     assert name in NAMES
     if os.environ.get(VARIABLE) == name:
         if hasattr(signal, "SIGKILL"):

@@ -1,4 +1,4 @@
-"""Write files so that a crash or a full disk never leaves one that looks whole."""
+"""Write files atomically: a crash or a full disk never leaves a partial file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepreel.errors import OutputError
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary neighbour of `path`: it takes `path`'s place in the end, or vanishes."""
+    """Open a temporary file that replaces `path` on success and is deleted on error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
@@ -24,7 +24,7 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _give_usual_permissions(temporary)
+        _apply_umask(temporary)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -33,18 +33,18 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write `content` to `path`, all of it or nothing."""
+    """Write `content` to `path` atomically."""
     with atomic_writer(path) as file:
         file.write(content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write `content` to `path` as UTF-8 with plain newlines, all of it or nothing."""
+    """Write `content` to `path` atomically, as UTF-8 with Unix newlines."""
     write_bytes(path, content.encode("utf-8"))
 
 
-def _give_usual_permissions(path: str) -> None:
-    """Undo mkstemp's owner-only mode, so that results can be shared like any other file."""
+def _apply_umask(path: str) -> None:
+    """Replace mkstemp's owner-only mode with the default permissions of new files."""
     if os.name == "posix":
         mask = os.umask(0)
         os.umask(mask)
@@ -63,35 +63,35 @@ def explain_write_errors(folder: Path) -> Iterator[None]:
 def _explain(problem: OSError, folder: Path) -> str:
     match problem.errno:
         case errno.ENOSPC | errno.EDQUOT:
-            return f"no room left on the disk{_free_space(folder)}; free some and run again"
+            return f"the disk is full{_free_space(folder)}; free some space and run again"
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return "may not be written to; change its permissions or choose another folder"
+            return "permission denied; change its permissions or choose another folder"
         case errno.EEXIST | errno.ENOTDIR | errno.EISDIR:
-            at = problem.filename2 or problem.filename or folder
-            return f"{at} is in the way; move it or choose another folder"
+            obstacle = problem.filename2 or problem.filename or folder
+            return f"{obstacle} is in the way; move it or choose another folder"
         case _:
             return f"cannot be written ({problem.strerror or problem}); try another folder"
 
 
 def _free_space(folder: Path) -> str:
-    for place in (folder, *folder.absolute().parents):
+    for existing in (folder, *folder.absolute().parents):
         with contextlib.suppress(OSError):
-            return f" ({shutil.disk_usage(place).free / 1e6:.1f} MB free)"
+            return f" ({shutil.disk_usage(existing).free / 1e6:.1f} MB free)"
     return ""
 
 
 def check_writable(output: Path) -> None:
-    """Find out before hours of work, not after, that results cannot be written."""
+    """Raise OutputError if results cannot be written; called before long computations."""
     try:
         output.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=output):
             pass
     except (FileExistsError, NotADirectoryError) as problem:
         raise OutputError(
-            f"{output}: is in the way (a file, not a folder); name another folder with -o"
+            f"{output}: a file is in the way of this folder; choose another folder with -o"
         ) from problem
     except OSError as problem:
         raise OutputError(
             f"{output}: cannot be written to ({problem.strerror}); "
-            "change its permissions or name another folder with -o"
+            "change its permissions or choose another folder with -o"
         ) from problem

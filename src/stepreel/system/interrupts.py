@@ -1,4 +1,4 @@
-"""Hold Ctrl-C back while a library cannot bear it."""
+"""Handle Ctrl-C around libraries that do not handle KeyboardInterrupt well."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def delay_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C that comes meanwhile take effect afterwards.
+    """Raise KeyboardInterrupt after the block instead of inside it.
 
-    Loading a large extension module is such a time: an interrupt inside its C++ start-up ends the
-    process with an abort instead of an exception.
+    Used while large extension modules are imported: an interrupt during their C++ start-up aborts
+    the process instead of raising an exception.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread alone
+        yield  # only the main thread receives signals
         return
-    came = []
-    before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    received = []
+    previous = signal.signal(signal.SIGINT, lambda *_: received.append(True))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
+        signal.signal(signal.SIGINT, previous)
+    if received:
         raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def preserve_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C stay one, where a library would turn it into an error of its own or lose it."""
+    """Raise KeyboardInterrupt even if a library in the block swallows or converts it."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield  # signals reach the main thread alone, and some processes are told to ignore them
+        yield  # only the main thread receives signals; if SIGINT is ignored, keep it so
         return
-    came = []
+    received = []
 
-    def remember(*_: object) -> None:
-        came.append(True)
+    def interrupt(*_: object) -> None:
+        received.append(True)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, remember)
+    previous = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     except Exception:
-        if not came:
+        if not received:
             raise
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
+        signal.signal(signal.SIGINT, previous)
+    if received:
         raise KeyboardInterrupt

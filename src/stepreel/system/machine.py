@@ -1,4 +1,4 @@
-"""What this machine offers."""
+"""Cores, devices and cache folder of this machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 def usable_cores() -> int:
-    """Count the cores this process may use, which can be fewer than the machine has."""
+    """Return the number of cores this process may use, which can be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def check_device(name: str) -> Device:
-    """Return the device's name if it is one, whether this machine has it or not."""
+    """Return `name` if it is a known device, whether or not this machine has it."""
     for known in get_args(Device):
         if name == known:
             device: Device = known
@@ -31,9 +31,9 @@ def check_device(name: str) -> Device:
 
 
 def usable_device(name: str) -> Device:
-    """Return a device's name if this machine has it; torch is loaded only to look for a GPU.
+    """Return `name` if this machine has the device; torch is imported only to check for a GPU.
 
-    So a missing device is found out before hours of extraction, not after.
+    Called first, so that a missing device is reported before hours of extraction.
     """
     device = check_device(name)
     if device in ("cuda", "mps"):
@@ -42,22 +42,24 @@ def usable_device(name: str) -> Device:
 
 
 def pick_device(name: Device = "auto") -> torch.device:
-    """Return the device to learn on; `auto` is the first accelerator there is, else the CPU."""
+    """Return the device to train on; `auto` is the first available accelerator, else the CPU."""
     import torch
 
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        return torch.device(next((kind for kind, there in available.items() if there), "cpu"))
+        return torch.device(next((kind for kind, usable in available.items() if usable), "cpu"))
     if not available.get(name, True):
-        there = ", ".join(["cpu", *(kind for kind, is_there in available.items() if is_there)])
-        raise SettingsError(f"this machine or its PyTorch has no device {name!r}; it has: {there}")
+        devices = ", ".join(["cpu", *(kind for kind, usable in available.items() if usable)])
+        raise SettingsError(
+            f"this machine or its PyTorch has no device {name!r}; it has: {devices}"
+        )
     return torch.device(name)
 
 
 def cache_folder() -> Path:
-    """Return where features, models and the exported network are kept between runs.
+    """Return the folder in which features, models and the exported network are cached.
 
-    `STEPREEL_CACHE` names another place.
+    The environment variable `STEPREEL_CACHE` overrides the default.
     """
     if named := os.environ.get("STEPREEL_CACHE"):
         return Path(named).expanduser()

@@ -1,4 +1,4 @@
-"""Names of output files and folders: safe on every system, readable, and never taken twice."""
+"""Names of output files and folders: portable, readable and unique."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 LONGEST_NAME = 80
-# Names Windows keeps for devices, whatever their case and ending.
+# Device names reserved by Windows, in any case and with any suffix.
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def safe_name(stem: str) -> str:
-    """Return a folder name that works on every system and needs no quoting in a shell.
+    """Return a folder name that is valid on every system and needs no quoting in a shell.
 
     >>> safe_name('my "best" <script> take'), safe_name("-rf"), safe_name("Übung 1.v2")
     ('my-best-script-take', 'rf', 'Übung-1.v2')
@@ -28,9 +28,9 @@ def safe_name(stem: str) -> str:
 def free_name(
     name: str, taken: set[str], is_in_use: Callable[[str], bool] = lambda name: False
 ) -> str:
-    """Return a name for a file, like `name` but not among those taken, and take it.
+    """Return a safe name based on `name` that is not in `taken`, and add it to `taken`.
 
-    Names that differ in capitals alone are one name to some systems.
+    Compared without case, because some file systems ignore case.
 
     >>> taken = {"tea"}
     >>> free_name("Tea", taken), free_name("a/b", taken), sorted(taken)
@@ -46,6 +46,6 @@ def free_name(
 
 
 def name_files(paths: Sequence[Path], folder: Path, suffix: str) -> dict[Path, Path]:
-    """Give every recording a file of its own in `folder`, named like it."""
+    """Return a unique file in `folder` for every recording, named after it."""
     taken: set[str] = set()
     return {path: folder / f"{free_name(path.stem, taken)}{suffix}" for path in paths}

@@ -1,8 +1,8 @@
 """Extensions by name: the package's own dict first, then entry points of installed packages.
 
-Each group of entry points has a version. An extension says which version it was written for with
-an attribute `api_version`; one written for another version, or one that cannot be imported, is
-reported with its reason and disturbs nothing else.
+Each group of entry points has a version, and an extension declares the one it was written for in
+its attribute `api_version`. An extension for another version, or one that cannot be imported, is
+reported with the reason; all others keep working.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an extension comes from, and why it cannot be used, if it cannot."""
+    """The package an extension comes from, and why it cannot be used, if it cannot."""
 
     name: str
     package: str
@@ -36,7 +36,7 @@ class Origin:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to extensions; entry points are imported when they are looked up."""
+    """A mapping from names to extensions; entry points are imported on first use."""
 
     def __init__(self, group: str, own: Mapping[str, T]) -> None:
         self.group = group
@@ -46,15 +46,15 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
+        plugins: dict[str, EntryPoint] = {}
         for point in entry_points(group=self.group):
-            if point.name in self.own or point.name in found:
-                taken_by = OWN if point.name in self.own else _package(found[point.name])
+            if point.name in self.own or point.name in plugins:
+                taken_by = OWN if point.name in self.own else _package(plugins[point.name])
                 clash = f"{point.name} ({_package(point)})"
                 self._problems[clash] = f"the name {point.name!r} is already used by {taken_by}"
             else:
-                found[point.name] = point
-        return found
+                plugins[point.name] = point
+        return plugins
 
     def __getitem__(self, name: str) -> T:
         if name in self.own:
@@ -73,15 +73,15 @@ class Registry(Mapping[str, T], Generic[T]):
     def _load(self, point: EntryPoint) -> None:
         try:
             extension: T = point.load()
-        except Exception as problem:  # a plug-in's module can raise anything
+        except Exception as problem:  # importing a plug-in can raise anything
             self._problems[point.name] = f"{type(problem).__name__}: {problem}"
             return
         expected = API_VERSIONS[self.group]
         stated = getattr(extension, "api_version", None)
         if stated != expected:
-            written = "does not state an api_version" if not stated else f"has version {stated}"
+            version = f"has api_version {stated}" if stated else "has no api_version"
             self._problems[point.name] = (
-                f"it {written}; this stepreel expects api_version = {expected} for {self.group}"
+                f"it {version}; this stepreel expects api_version = {expected} for {self.group}"
             )
         else:
             self._loaded[point.name] = extension
@@ -97,17 +97,17 @@ class Registry(Mapping[str, T], Generic[T]):
         return len(self.own) + len(self._plugins)
 
     def usable(self) -> dict[str, T]:
-        """Return all extensions that can be used; the others are left out."""
-        found = {}
+        """Return all extensions that can be imported and have the right version."""
+        usable = {}
         for name in self:
             try:
-                found[name] = self[name]
+                usable[name] = self[name]
             except PluginError:
                 continue
-        return found
+        return usable
 
     def origins(self) -> list[Origin]:
-        """Say where every extension comes from, broken ones and name clashes included."""
+        """Return the origin of every extension, including broken ones and name clashes."""
         usable = self.usable()
         plugins = [
             Origin(name, _package(point), "" if name in usable else self._problems[name])

@@ -1,7 +1,7 @@
 """Tracks on disk: one safetensors file per (recording, cue), written atomically.
 
-Beside the arrays every file carries a fingerprint of its source and settings; a file is used only
-if that matches. While a recording is being extracted its cue has a folder of shards instead.
+Every file also contains a fingerprint of its source and settings, and is used only if that matches.
+While a recording is being extracted, a cue has a folder of shards instead of the finished file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,14 +34,14 @@ DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64", "uint8": "U8", "bo
 
 
 def digest(description: object) -> str:
-    """Return a short name for a JSON-able description; equal descriptions get equal names."""
+    """Return a short hash of a JSON-serialisable description."""
     text = json.dumps(description, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The place of one array file in the store, and the fingerprint it must carry."""
+    """The path of one array file in the store, and the fingerprint it must have."""
 
     folder: Path
     name: str
@@ -54,28 +55,28 @@ class Entry:
 
     @property
     def fingerprint(self) -> str:
-        """What the file was made from: source and settings, as JSON."""
+        """The source and settings the file was made from, as JSON."""
         return json.dumps(self.description, sort_keys=True, default=str)
 
     def shard(self, number: int) -> Path:
-        """Return the file of one shard, which is there while extraction is under way."""
+        """Return the path of one shard, which exists while extraction is in progress."""
         return self._shards / f"{number:04d}.safetensors"
 
     @property
     def _shards(self) -> Path:
-        # The shard length is in the name: shards of another length are no use.
+        # The shard length is in the name, because shards of another length cannot be joined.
         return self.path.with_suffix(f".parts-{self.shard_rows}")
 
     def exists(self) -> bool:
-        """Tell whether a whole, matching file is there; a damaged one counts as absent."""
+        """Return whether there is a complete, matching file; a damaged one counts as missing."""
         return _rows(self.path, self.fingerprint) is not None
 
     def rows_in_shard(self, number: int) -> int | None:
-        """Count the moments in one shard; None if it is absent, damaged or of something else."""
+        """Count the moments in one shard; None if it is missing, damaged or does not match."""
         return _rows(self.shard(number), self.fingerprint)
 
     def write(self, arrays: Arrays) -> None:
-        """Write the finished file at once."""
+        """Write the finished file."""
         _write(self.path, arrays, self.fingerprint)
 
     def write_shard(self, number: int, arrays: Arrays) -> None:
@@ -88,13 +89,13 @@ class Entry:
             return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
 
     def join_shards(self, count: int) -> None:
-        """Turn shards 0..count-1 into the finished file, one shard in memory at a time."""
+        """Join shards 0..count-1 into the finished file, with one shard in memory at a time."""
         shards = [self.shard(number) for number in range(count)]
         try:
             with explain_cache_write_errors(self.path):
                 _join(shards, self.path, self.fingerprint)
         except (StoreError, SafetensorError):
-            if not self.exists():  # else another run on the same recording was faster
+            if not self.exists():  # otherwise another process finished this recording first
                 raise
         shutil.rmtree(self._shards, ignore_errors=True)
 
@@ -119,7 +120,7 @@ class Store:
     def recording_entry(
         self, source: str, name: str, settings: Mapping[str, object], *, shard_rows: int = 0
     ) -> Entry:
-        """Return where what `name` made of a source file with these settings belongs."""
+        """Return the entry for the output `name` of a source file with these settings."""
         description: dict[str, object] = {
             "source": source,
             "name": name,
@@ -128,21 +129,21 @@ class Store:
         return Entry(self.root / "recordings" / source, name, description, shard_rows)
 
     def model_entry(self, description: Mapping[str, object]) -> Entry:
-        """Return where the model trained from `description` (tracks and settings) belongs."""
+        """Return the entry for the model trained from `description` (tracks and settings)."""
         return Entry(self.root / "models", "model", dict(description))
 
     @property
     def backbones(self) -> Path:
-        """Where networks are kept in the form they run in."""
+        """Folder of exported networks."""
         return self.root / "backbones"
 
     def size_bytes(self) -> int:
-        """Add up what the store takes on disk."""
+        """Return the size of the store on disk."""
         return sum(f.stat().st_size for f in self.root.rglob("*") if f.is_file())
 
 
 def read_facts(entry: Entry) -> dict[str, Any] | None:
-    """Read the small JSON file beside an entry; None if absent, damaged or of something else."""
+    """Read the JSON file next to an entry; None if it is missing, damaged or does not match."""
     try:
         facts = json.loads(entry.path.with_suffix(".json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -151,7 +152,7 @@ def read_facts(entry: Entry) -> dict[str, Any] | None:
 
 
 def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
-    """Write a small JSON file beside an entry."""
+    """Write a JSON file next to an entry."""
     path = entry.path.with_suffix(".json")
     with explain_cache_write_errors(path):
         write_text(path, json.dumps({**facts, "fingerprint": entry.fingerprint}, indent=1))
@@ -169,14 +170,14 @@ def _open(path: Path) -> Any:
 
 
 def _rows(path: Path, fingerprint: str) -> int | None:
-    """Return how many rows a whole file with this fingerprint holds; None if there is none."""
+    """Return the number of rows of a complete file with this fingerprint; None if there is none."""
     if not path.exists():
         return None
     try:
         with _open(path) as file:
             metadata = file.metadata() or {}
     except (SafetensorError, OSError) as problem:
-        log.warning("%s is damaged (%s); it is made again", path, problem)
+        log.warning("%s is damaged (%s); recreating it", path, problem)
         return None
     return int(metadata["rows"]) if metadata.get("fingerprint") == fingerprint else None
 
@@ -189,15 +190,15 @@ def _write(path: Path, arrays: Arrays, fingerprint: str) -> None:
 
 
 def _count_rows(arrays: Arrays) -> int:
-    """Count moments; an array file that is no track has none."""
+    """Count moments; 0 for an array file that is not a track."""
     return len(arrays["times"]) if "times" in arrays else 0
 
 
 def _join(shards: Sequence[Path], path: Path, fingerprint: str) -> None:
-    """Write a safetensors file whose arrays are those of the shards, end to end.
+    """Write a safetensors file with the arrays of all shards concatenated.
 
-    The format is 8 bytes of header length, a JSON header, then the raw arrays; writing it here
-    keeps three hours of features out of memory.
+    The format is 8 bytes of header length, a JSON header, then the raw arrays. Writing it directly
+    avoids loading hours of features into memory.
     """
     files = [_open(shard) for shard in shards]
     names = sorted(files[0].keys())
@@ -205,7 +206,7 @@ def _join(shards: Sequence[Path], path: Path, fingerprint: str) -> None:
     metadata = {"fingerprint": fingerprint, "rows": str(rows)}
     header: dict[str, object] = {"__metadata__": metadata}
     end = 0
-    # Larger items first keeps every array aligned to its item size.
+    # Arrays with larger items first, so that every array is aligned to its item size.
     names.sort(key=lambda name: (-files[0].get_slice(name)[:0].itemsize, name))
     for name in names:
         pieces = [file.get_slice(name) for file in files]
@@ -223,35 +224,25 @@ def _join(shards: Sequence[Path], path: Path, fingerprint: str) -> None:
                 out.write(np.ascontiguousarray(file.get_tensor(name)).data)
 
 
-class explain_cache_write_errors:  # noqa: N801 - reads as a word: with writing(path)
-    """Turn the operating system's refusal to write into a message with a way out."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
-        if isinstance(problem, OSError):
-            advice = "name another folder with --cache or STEPREEL_CACHE"
-            if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                advice = f"free some space or {advice}"
-            why = f"cannot write to the cache folder {self.path.parent} ({problem.strerror})"
-            raise StoreError(f"{why}; {advice}") from problem
+@contextmanager
+def explain_cache_write_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` while writing `path` into a `StoreError` that says what to do."""
+    try:
+        yield
+    except OSError as problem:
+        advice = "choose another folder with --cache or STEPREEL_CACHE"
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            advice = f"free some space or {advice}"
+        reason = f"cannot write to the cache folder {path.parent} ({problem.strerror})"
+        raise StoreError(f"{reason}; {advice}") from problem
 
 
-class _explain_cache_read_errors:  # noqa: N801 - see writing
-    """Turn a damaged or vanished cache file into a message with a way out."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _type: object, problem: BaseException | None, _trace: object) -> None:
-        if isinstance(problem, OSError | SafetensorError):
-            raise StoreError(
-                f"{self.path}: cannot be read back ({problem}); delete it and run again"
-            ) from problem
+@contextmanager
+def _explain_cache_read_errors(path: Path) -> Iterator[None]:
+    """Turn a damaged or missing cache file into a `StoreError` that says what to do."""
+    try:
+        yield
+    except (OSError, SafetensorError) as problem:
+        raise StoreError(
+            f"{path}: cannot be read ({problem}); delete it and run again"
+        ) from problem

@@ -1,1 +1,1 @@
-"""A video file → frames with times → moments on a grid of time, and a small picture of each."""
+"""Video file → frames with times → moments on a regular time grid, with a preview of each."""

@@ -1,6 +1,6 @@
-"""The only file that knows a decoder: probe a recording, and read its frames with their times.
+"""Probe a video and read its frames with their times; the only module that uses PyAV containers.
 
-Time is presentation time in seconds; 0 is the first displayed frame.
+Times are presentation times in seconds; 0 is the first displayed frame.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 LONGEST_GAP_SECONDS = 3600.0
 LONGEST_LAST_FRAME_SECONDS = 10.0
 STAMPS_EXAMINED = 32
-# Playlists and scripts (hls, concat, dash, ...) are left out on purpose: they can name other files.
+# Without playlists and scripts (hls, concat, dash, ...), because they can reference other files.
 CONTAINERS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,mxf,mjpeg,"
     "h264,hevc,av1,ivf,obu,gif,dv,rm,wtv,nut,wav,mp3,flac,aac"
@@ -41,7 +41,7 @@ CONTAINERS = (
 
 @dataclass
 class Decoding:
-    """What was found while decoding; filled in as the moments go by."""
+    """Statistics of decoding, updated while frames are read."""
 
     end_seconds: float = 0.0
     damaged_packets: int = 0
@@ -50,7 +50,7 @@ class Decoding:
 
 
 def fingerprint_of(path: Path) -> str:
-    """Hash the whole file, so that neither a renamed copy nor an edited file deceives the cache."""
+    """Hash the whole file, so that the cache recognises renamed copies and edited files."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
@@ -59,7 +59,7 @@ def fingerprint_of(path: Path) -> str:
 
 
 def probe(path: Path | str) -> VideoFile:
-    """Read the facts of a recording from its header and first frame."""
+    """Read the metadata of a video from its header and first frames."""
     path = Path(path)
     _check_is_a_file(path)
     fingerprint = fingerprint_of(path)
@@ -67,7 +67,7 @@ def probe(path: Path | str) -> VideoFile:
         stream = _video_stream(path, container)
         frame, stamps = None, []
         for decoded in islice(_decoded(path, container, stream, Decoding()), STAMPS_EXAMINED):
-            frame = frame or decoded  # only the first is kept: frames can be large
+            frame = frame or decoded  # keep only the first: frames can be large
             stamps.append((decoded.pts, decoded.dts))
         if frame is None:
             raise RecordingError(
@@ -102,19 +102,19 @@ def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Pictu
     width, height = size if quarter_turns % 2 == 0 else size[::-1]
     resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
     small: Picture = resized.to_ndarray().astype(np.uint8, copy=False)
-    # Contiguous also when not turned: FFmpeg pads rows, and optical flow cannot bear that.
+    # Copy even without rotation: FFmpeg pads rows, and optical flow needs contiguous arrays.
     return np.ascontiguousarray(np.rot90(small, quarter_turns))
 
 
 def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
-    """Return width and height as displayed: pixel shape and rotation applied."""
+    """Return the displayed width and height, with pixel aspect ratio and rotation applied."""
     aspect = stream.sample_aspect_ratio
     width = max(1, round(frame.width * float(aspect))) if aspect else frame.width
     return (frame.height, width) if round(frame.rotation / 90) % 2 else (width, frame.height)
 
 
 def display_seconds(frame: VideoFrame, video: VideoFile) -> float:
-    """Return how long the last frame stays on screen; a claim beyond reason is cut short."""
+    """Return how long the last frame is displayed, capped if the file claims too much."""
     if frame.duration and frame.time_base:
         return min(float(frame.duration * frame.time_base), LONGEST_LAST_FRAME_SECONDS)
     return 1.0 / video.fps if video.fps > 0 else 0.0
@@ -123,7 +123,7 @@ def display_seconds(frame: VideoFrame, video: VideoFile) -> float:
 def frames_from(
     video: VideoFile, seconds: float, decoding: Decoding
 ) -> Iterator[tuple[VideoFrame, float]]:
-    """Yield frames with their times, beginning at or before `seconds`."""
+    """Yield frames with their times, starting at or before `seconds`."""
     with _open(video.path) as container:
         stream = _video_stream(video.path, container)
         if seconds > 0 and not _seek(video, container, stream, seconds):
@@ -134,7 +134,7 @@ def frames_from(
 
 
 def _seek(video: VideoFile, container: InputContainer, stream: VideoStream, seconds: float) -> bool:
-    """Go to the last key frame at or before `seconds`; False if the file cannot be sought in."""
+    """Seek to the last key frame at or before `seconds`; False if the file is not seekable."""
     time_base = stream.time_base
     assert time_base is not None
     ticks = int((video.first_frame_seconds + seconds) / time_base)
@@ -142,7 +142,7 @@ def _seek(video: VideoFile, container: InputContainer, stream: VideoStream, seco
         container.seek(ticks, stream=stream, backward=True, any_frame=False)
         landed = next(_frames(video, container, stream, Decoding()), None)
         if landed is None or landed[1] - video.first_frame_seconds > seconds:
-            return False  # a file without an index may land late
+            return False  # without an index, seeking can end after the target
         container.seek(ticks, stream=stream, backward=True, any_frame=False)
     except av.error.FFmpegError:
         return False
@@ -152,7 +152,7 @@ def _seek(video: VideoFile, container: InputContainer, stream: VideoStream, seco
 def _frames(
     video: VideoFile, container: InputContainer, stream: VideoStream, decoding: Decoding
 ) -> Iterator[tuple[VideoFrame, float]]:
-    """Yield frames with strictly increasing times on the file's own clock, and note what is odd."""
+    """Yield frames with strictly increasing times on the file's own clock; count bad timestamps."""
     last: float | None = None
     step = 1.0 / (video.fps or 30.0)
     for frame in _decoded(video.path, container, stream, decoding):
@@ -163,7 +163,7 @@ def _frames(
             decoding.misplaced_frames += 1
             continue
         if last is not None and seconds - last > LONGEST_GAP_SECONDS:
-            decoding.stopped_early = f"the clock jumps by {seconds - last:.0f} s"
+            decoding.stopped_early = f"the timestamps jump by {seconds - last:.0f} s"
             return
         last = seconds
         yield frame, seconds
@@ -175,13 +175,13 @@ def _stamp(frame: VideoFrame, by_decoding: bool) -> float | None:
 
 
 def stamps_are_scrambled(head: Sequence[tuple[int | None, int | None]]) -> bool:
-    """Tell whether of (pts, dts) only the dts increase, as in AVI files with packed B-frames.
+    """Return whether only the dts of (pts, dts) increase, as in AVI files with packed B-frames.
 
-    Frames leave the decoder in display order, so presentation stamps that go back are wrong.
+    Decoders output frames in display order, so presentation timestamps that go back are wrong.
     """
-    shown = [pts for pts, _ in head if pts is not None]
-    decoded = [dts for _, dts in head if dts is not None]
-    return not _increases(shown) and _increases(decoded) and len(decoded) > len(head) // 2
+    presentation = [pts for pts, _ in head if pts is not None]
+    decoding = [dts for _, dts in head if dts is not None]
+    return not _increases(presentation) and _increases(decoding) and len(decoding) > len(head) // 2
 
 
 def _increases(stamps: Sequence[int]) -> bool:
@@ -191,7 +191,7 @@ def _increases(stamps: Sequence[int]) -> bool:
 def _decoded(
     path: Path, container: InputContainer, stream: VideoStream, decoding: Decoding
 ) -> Iterator[VideoFrame]:
-    """Yield every frame that can be decoded, passing over damaged packets."""
+    """Yield every frame that can be decoded, skipping damaged packets."""
     try:
         for packet in container.demux(stream):
             try:
@@ -201,7 +201,9 @@ def _decoded(
                 continue
             for frame in frames:
                 assert isinstance(frame, VideoFrame)
-                decoding.damaged_packets += frame.is_corrupt  # concealed, but not as filmed
+                decoding.damaged_packets += (
+                    frame.is_corrupt
+                )  # error concealment made up the picture
                 yield frame
     except av.error.FFmpegError as problem:
         log.info("%s: reading stopped: %s", path.name, problem)
@@ -209,9 +211,9 @@ def _decoded(
 
 
 def _declared_seconds(container: InputContainer, stream: VideoStream) -> float:
-    """Return the length the header claims for the video; 0 when it claims none.
+    """Return the duration of the video stream according to the header; 0 if it is not stated.
 
-    The container's own length is that of its longest stream, which may be the sound.
+    The container's duration is that of its longest stream, which may be the audio.
     """
     tag = re.fullmatch(r"(\d+):(\d+):(\d+\.?\d*)", stream.metadata.get("DURATION", ""))
     if tag:
@@ -229,32 +231,32 @@ def _check_is_a_file(path: Path) -> None:
     except OSError as problem:
         raise RecordingError(_unreadable(path, problem)) from problem
     if path.is_dir():
-        raise RecordingError(f"{path.name or path}: is a folder; give the video files in it")
+        raise RecordingError(f"{path.name or path}: is a folder; pass the video files in it")
     if not path.is_file():
-        raise RecordingError(f"{path.name}: is not a regular file; give a video file")
+        raise RecordingError(f"{path.name}: is a device or pipe; pass a video file")
     if size == 0:
         raise RecordingError(f"{path.name}: is empty (0 bytes); was the copy interrupted?")
     if not os.access(path, os.R_OK):
-        raise RecordingError(f"{path.name}: may not be read (permission denied)")
+        raise RecordingError(f"{path.name}: permission denied; change its permissions or owner")
 
 
 def _unreadable(path: Path, problem: OSError) -> str:
     reasons = {
-        FileNotFoundError: "does not exist; check the name and the folder",
-        PermissionError: "may not be read (permission denied); change its permissions or owner",
+        FileNotFoundError: "does not exist; check the name and folder",
+        PermissionError: "permission denied; change its permissions or owner",
     }
     reason = reasons.get(type(problem), f"cannot be read ({problem.strerror or problem})")
     return f"{path.name}: {reason}"
 
 
 def _open(path: Path) -> InputContainer:
-    """Open a container; names with a colon or a leading dash are plain names here."""
+    """Open a container; with `file:`, a colon in a name does not start a protocol."""
     options = {"protocol_whitelist": "file", "format_whitelist": CONTAINERS}
     try:
         container = av.open(f"file:{path}", metadata_errors="replace", container_options=options)
     except av.error.FFmpegError as problem:
         raise RecordingError(
-            f"{path.name}: is not a video this program can read, or its end is missing "
+            f"{path.name}: is not a video in a supported format, or is cut off "
             f"({problem.strerror}); does it play in a video player?"
         ) from problem
     except OSError as problem:
@@ -263,14 +265,14 @@ def _open(path: Path) -> InputContainer:
 
 
 def _video_stream(path: Path, container: InputContainer) -> VideoStream:
-    """Pick the video stream and let it decode on all cores."""
-    # Cover art is a video stream to a decoder; it is not one to a person.
+    """Return the first real video stream, set to decode on all cores."""
+    # Cover art is stored as a video stream, too.
     cover = av.stream.Disposition.attached_pic
     streams = [s for s in container.streams.video if not s.disposition & cover]
     if not streams:
         raise RecordingError(f"{path.name}: no video stream; is this an audio file?")
     stream = streams[0]
     stream.thread_type = "AUTO"
-    # Frames depend on one another, so some of the threads always wait: two are not enough for two.
+    # Frames depend on each other, so some threads always wait: use more threads than cores.
     stream.codec_context.thread_count = usable_cores() + 4
     return stream

@@ -1,6 +1,6 @@
-"""Walk a recording's moments: a regular grid of time, with the small pictures shown there.
+"""Sample a video at moments on a regular time grid, each with downscaled pictures.
 
-The grid is of time, not of frame numbers, so a variable frame rate changes nothing further on.
+The grid is in seconds, not frame numbers, so later stages need not handle variable frame rates.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from stepreel.video.decode import Decoding, Picture, display_seconds, frames_fro
 
 PICTURE_PIXELS = 480
 FLOW_PIXELS = 256
-# A container that counts in milliseconds rounds frame times; such a frame is still on the grid.
+# Containers with millisecond timestamps round frame times; such a frame is still on the grid.
 STAMP_TOLERANCE_SECONDS = 0.0006
-# Begin a little early when resuming: the last frame's flow needs the frame before it.
+# When resuming, start a little early: the flow at the last frame needs the frame before it.
 LEAD_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A point of the time grid with the pictures shown there, upright and small.
+    """A point on the time grid with the pictures displayed there, upright and downscaled.
 
     rgb        (H, W, 3), longest side 480
-    gray       (h, w), longest side 256: the frame shown, or the one before it if it is the last
-    next_gray  the source frame after `gray`; None if the recording has a single frame
+    gray       (h, w), longest side 256: the displayed frame, or the one before it at the very end
+    next_gray  the source frame after `gray`; None if the video has a single frame
     """
 
     index: int
@@ -43,31 +43,31 @@ def walk_moments(
 ) -> Iterator[Moment]:
     """Yield a moment for every grid time `index / rate` from `first_index` to the end.
 
-    Starting later gives the very moments a start at 0 would have given.
+    The moments are the same wherever the walk starts.
     """
     decoding = decoding if decoding is not None else Decoding()
     builder = _MomentBuilder(video)
     index = first_index
-    before: _DecodedFrame | None = None
-    shown: _DecodedFrame | None = None
+    previous: _DecodedFrame | None = None
+    current: _DecodedFrame | None = None
     for frame, seconds in frames_from(video, max(0.0, first_index / rate - LEAD_SECONDS), decoding):
-        after = _DecodedFrame(frame, seconds)
-        while shown is not None and index / rate < after.seconds - STAMP_TOLERANCE_SECONDS:
-            yield builder.moment(index, rate, shown, (shown, after))
+        following = _DecodedFrame(frame, seconds)
+        while current is not None and index / rate < following.seconds - STAMP_TOLERANCE_SECONDS:
+            yield builder.moment(index, rate, current, (current, following))
             index += 1
-        before, shown = shown, after
-    if shown is None:
+        previous, current = current, following
+    if current is None:
         return
-    decoding.end_seconds = shown.seconds + display_seconds(shown.frame, video)
-    pair = (before, shown) if before is not None else None
+    decoding.end_seconds = current.seconds + display_seconds(current.frame, video)
+    pair = (previous, current) if previous is not None else None
     while index / rate < decoding.end_seconds - STAMP_TOLERANCE_SECONDS or index == 0:
-        yield builder.moment(index, rate, shown, pair)
+        yield builder.moment(index, rate, current, pair)
         index += 1
 
 
 @dataclass
 class _DecodedFrame:
-    """A decoded frame and, once needed, its small pictures."""
+    """A decoded frame and, once needed, its downscaled pictures."""
 
     frame: VideoFrame
     seconds: float
@@ -77,7 +77,7 @@ class _DecodedFrame:
 
 @dataclass
 class _MomentBuilder:
-    """Makes the small upright pictures of one recording; each frame is shrunk at most once."""
+    """Builds the moments of one video; each frame is downscaled at most once."""
 
     video: VideoFile
     _rgb_size: tuple[int, int] = field(init=False)
@@ -92,32 +92,32 @@ class _MomentBuilder:
         self,
         index: int,
         rate: float,
-        shown: _DecodedFrame,
+        current: _DecodedFrame,
         pair: tuple[_DecodedFrame, _DecodedFrame] | None,
     ) -> Moment:
-        first, second = pair if pair else (shown, None)
+        first, second = pair if pair else (current, None)
         return Moment(
             index=index,
             time=index / rate,
-            rgb=self._rgb(shown),
+            rgb=self._rgb(current),
             gray=self._gray(first),
             next_gray=None if second is None else self._gray(second),
             interval_seconds=0.0 if second is None else second.seconds - first.seconds,
         )
 
-    def _rgb(self, shown: _DecodedFrame) -> Picture:
-        if shown.rgb is None:
-            shown.rgb = shrink(shown.frame, self._rgb_size, "rgb24")
-        return shown.rgb
+    def _rgb(self, decoded: _DecodedFrame) -> Picture:
+        if decoded.rgb is None:
+            decoded.rgb = shrink(decoded.frame, self._rgb_size, "rgb24")
+        return decoded.rgb
 
-    def _gray(self, shown: _DecodedFrame) -> Picture:
-        if shown.gray is None:
-            shown.gray = shrink(shown.frame, self._gray_size, "gray")
-        return shown.gray
+    def _gray(self, decoded: _DecodedFrame) -> Picture:
+        if decoded.gray is None:
+            decoded.gray = shrink(decoded.frame, self._gray_size, "gray")
+        return decoded.gray
 
 
 def fit_inside(width: int, height: int, longest: int) -> tuple[int, int]:
-    """Return the size of the same shape whose longer side is `longest`, both sides even.
+    """Return the size with the same aspect ratio whose longer side is `longest`; both sides even.
 
     >>> fit_inside(1280, 720, 480)
     (480, 270)

@@ -1,6 +1,6 @@
-"""A small JPEG of every moment, kept beside the features.
+"""A small JPEG of every moment, cached with the features.
 
-A step can then be shown, and shown again after another clustering, without decoding the video.
+Steps can then be shown after any clustering without decoding the video again.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ TILE_PIXELS = 160
 
 
 class PreviewMaker:
-    """Makes the previews while the features are extracted; looks like any cue to the extractor."""
+    """Makes the previews during extraction; has the interface of a cue."""
 
     name = "previews"
 
     def settings(self) -> dict[str, object]:
-        """Return what changes the pictures."""
+        """Return the settings that affect the pictures."""
         return {"pixels": PICTURE_PIXELS, "quality": QUALITY}
 
     def prepare(self, folder: Path) -> None:
-        """Need nothing."""
+        """Do nothing: JPEG encoding needs no preparation."""
 
     def extract(self, moments: Sequence[Moment]) -> dict[str, NDArray[np.generic]]:
-        """Return `jpeg`, all pictures end to end, and `sizes` (n,) to tell them apart."""
+        """Return `jpeg`, all pictures concatenated, and `sizes` (n,), their lengths in bytes."""
         pictures = [encode_jpeg(moment.rgb, QUALITY) for moment in moments]
         sizes = np.array([len(picture) for picture in pictures], np.int64)
         return {"jpeg": np.frombuffer(b"".join(pictures), np.uint8), "sizes": sizes}
@@ -45,7 +45,7 @@ class PreviewMaker:
 
 @dataclass(frozen=True)
 class ThumbnailSheet:
-    """One JPEG with small thumbnails of a whole recording, row by row.
+    """One JPEG with thumbnails of a whole recording, row by row.
 
     interval_seconds  thumbnail i shows the moment i × this
     """
@@ -60,14 +60,14 @@ class ThumbnailSheet:
 
 @dataclass(frozen=True)
 class Previews:
-    """The stored pictures of one recording; each is read when asked for."""
+    """The stored pictures of one recording, read on demand."""
 
     path: Path
     ends: NDArray[np.int64]
 
     @classmethod
     def open(cls, path: Path, n_moments: int) -> Previews:
-        """Open the file `PreviewMaker`'s arrays were stored in."""
+        """Open the file in which the arrays of `PreviewMaker` are stored."""
         return cls(path, np.cumsum(read_slice(path, "sizes", 0, n_moments)))
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class Previews:
         return bytes(np.asarray(rows, np.uint8))
 
     def thumbnails(self, times: Seconds) -> ThumbnailSheet:
-        """Return one picture of at most 150 small thumbnails, evenly spaced over `times`."""
+        """Return one picture of at most 150 thumbnails, evenly spaced over `times`."""
         stride = max(1, -(-len(self) // STRIP_TILES))
         moments = range(0, len(self), stride)
         tiles = [self._tile(moment) for moment in moments]
@@ -102,7 +102,7 @@ class Previews:
         )
 
     def _tile(self, moment: int) -> Picture:
-        flags = cv2.IMREAD_REDUCED_COLOR_2  # half size straight from the JPEG: a quarter the work
+        flags = cv2.IMREAD_REDUCED_COLOR_2  # decode at half size: a quarter of the work
         packed = np.frombuffer(self.jpeg(moment), np.uint8)
         decoded = cv2.imdecode(packed, flags)
         assert decoded is not None
@@ -115,6 +115,6 @@ class Previews:
 def encode_jpeg(rgb: Picture, quality: int) -> bytes:
     """Compress an RGB picture."""
     bgr = cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR)
-    done, packed = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    assert done
+    is_encoded, packed = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    assert is_encoded
     return packed.tobytes()

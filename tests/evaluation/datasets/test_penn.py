@@ -160,7 +160,7 @@ def test_labels_use_the_times_of_the_features_if_there_are_some(root: Path) -> N
     with pytest.raises(DatasetError, match=r"has 4 labels, but features/0946\.npz has 9 rows"):
         FORMAT.read(request(root))
     np.savez(root / "features" / "0946.npz", times=times[::-1], pose=np.ones((4, 3)))
-    with pytest.raises(DatasetError, match=r"0946\.npz: times must be .* increase"):
+    with pytest.raises(DatasetError, match=r"0946\.npz: times must be .* increasing"):
         FORMAT.read(request(root))
 
 

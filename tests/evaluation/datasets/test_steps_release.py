@@ -188,14 +188,16 @@ def test_pickled_mappings_are_refused_with_the_command_that_converts_them(tmp_pa
 
 def test_pickled_motion_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / NPY, np.array([{}], object), allow_pickle=True)
-    with pytest.raises(DatasetError, match=r"raft_motion_features\.npy: .* holds pickled objects"):
+    with pytest.raises(
+        DatasetError, match=r"raft_motion_features\.npy: .* contains pickled objects"
+    ):
         skipped(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"abc" * 99, "it is something else; pickles"),
+        (b"abc" * 99, "it is not a NumPy file; pickles"),
         (b"", "it is empty"),
         (b"\x93NUMPY\x01\x00\xff\xffabc", "its header is damaged"),
     ],

@@ -117,7 +117,7 @@ def test_plugins_take_part_and_broken_ones_are_skipped_with_their_reasons(plugin
     assert results.settings.methods["speed"] == "clusters of speed (speedy 1.0)"
     assert results.skipped["failing"] == "RuntimeError: out of luck"
     assert "expected whole numbers from 0 to 1" in results.skipped["stray"]
-    assert "does not state an api_version" in results.skipped["old"]
+    assert "has no api_version" in results.skipped["old"]
     assert "No module named 'speedy_extra'" in results.skipped["missing"]
 
 
