@@ -196,7 +196,7 @@ class KeyStepSettings(_Settings):
         0.1, ge=0, lt=1, description="α: fraction of each cluster that is trimmed."
     )
     leave_out_pauses: bool = Field(
-        False, description="Exclude pauses: moments that look similar at all step boundaries."
+        False, description="Exclude pauses: moments that look similar at all borders between steps."
     )
     split_gap_seconds: float = Field(2.0, gt=0, description="γ: a longer gap starts a new step.")
     min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are not shown.")

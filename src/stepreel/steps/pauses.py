@@ -1,6 +1,6 @@
-"""Find pauses between steps: moments that look similar at all boundaries between steps.
+"""Find pauses between steps: moments that look similar at all borders between steps.
 
-In a pause, hands rest, the bench is looked over or a tool is fetched. Whatever it is, boundaries
+In a pause, hands rest, the bench is looked over or a tool is fetched. Whatever it is, the borders
 between clusters have it in common, and the steps on either side do not. This difference is a
 direction in the space of raw features. Each border is tested with the direction computed from the
 others: if borders do not agree, the recordings have no such pauses and none are reported.
