@@ -62,8 +62,9 @@ def test_facts_with_other_settings_are_not_used(tmp_path):
     write_facts(entry, {"n_moments": 5})
     assert read_facts(entry) == {"n_moments": 5}
     assert read_facts(an_entry(tmp_path, rate=2)) is None
-    entry.path.with_suffix(".json").write_text("{")
-    assert read_facts(entry) is None
+    for damaged in ("{", "[]", "null"):
+        entry.path.with_suffix(".json").write_text(damaged)
+        assert read_facts(entry) is None
 
 
 def test_a_cache_that_cannot_be_written_is_reported_with_advice(tmp_path):

@@ -148,7 +148,9 @@ def read_facts(entry: Entry) -> dict[str, Any] | None:
         facts = json.loads(entry.path.with_suffix(".json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return facts if facts.pop("fingerprint", None) == entry.fingerprint else None
+    if not isinstance(facts, dict) or facts.pop("fingerprint", None) != entry.fingerprint:
+        return None
+    return facts
 
 
 def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
