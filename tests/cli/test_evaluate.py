@@ -33,7 +33,7 @@ FIGURES = ("f1", "precision", "recall", "iou", "mof", "edit", "f1_10", "f1_25", 
 
 
 def write_takes(folder, *, labels=None, n=3):
-    """Write recordings of a task of four steps; labels may be others than the true ones."""
+    """Write recordings of a task of four steps; `labels` can replace the true labels."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(n):
         rng = np.random.default_rng(number)
@@ -66,7 +66,7 @@ def results_of(folder):
     return json.loads((folder / "results.json").read_text())
 
 
-def refused(done, *words, status=2):
+def assert_error(done, *words, status=2):
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     for word in words:
@@ -93,7 +93,7 @@ def test_every_method_is_scored_under_every_protocol(evaluated):
     assert results["skipped"] == {}
 
 
-def test_settings_version_and_data_stand_at_the_top(evaluated, takes):
+def test_results_start_with_settings_version_and_data(evaluated, takes):
     results = results_of(evaluated[1])
     paper, ours = (results["settings"]["methods"][m] for m in ("paper", "stepreel"))
     assert paper["loss"]["bootstrap_on"] == "all"
@@ -105,7 +105,7 @@ def test_settings_version_and_data_stand_at_the_top(evaluated, takes):
     assert results["stepreel_version"]
 
 
-def test_the_same_command_again_reads_back_what_was_found(evaluated, takes, tmp_path):
+def test_a_second_run_reads_predictions_from_the_cache(evaluated, takes, tmp_path):
     again = stepreel("evaluate", "npz", takes, "-k", 3, "--seeds", 2, "-o", tmp_path, *BRIEF)
     assert again.returncode == 0
     assert (tmp_path / "results.json").read_bytes() == (evaluated[1] / "results.json").read_bytes()
@@ -117,14 +117,16 @@ def test_a_rerun_after_a_crash_gives_the_same_results(evaluated, takes, tmp_path
     crashed = stepreel(*arguments, STEPREEL_FAILPOINT="mid-epoch")
     assert crashed.returncode in (-9, 137)
     assert not (tmp_path / "r" / "results.json").exists()
-    assert list((tmp_path / "cache" / "predictions").glob("time-kmeans-*"))  # done, and kept
+    assert list(
+        (tmp_path / "cache" / "predictions").glob("time-kmeans-*")
+    )  # finished before the crash, and kept
     again = stepreel(*arguments)
     assert again.returncode == 0, again.stderr
     expected = results_of(evaluated[1])["protocols"]
     assert results_of(tmp_path / "r")["protocols"] == expected
 
 
-def test_predictions_and_a_page_lie_beside_the_results(evaluated):
+def test_predictions_and_a_page_are_written_with_the_results(evaluated):
     with np.load(evaluated[1] / "predictions" / "task.npz") as found:
         assert found["take0/paper/1/together"].shape == found["take0/truth"].shape
         assert found["take0/stepreel/0/alone"].max() < 3
@@ -133,7 +135,7 @@ def test_predictions_and_a_page_lie_beside_the_results(evaluated):
     assert "strict-per-video" in page
 
 
-def test_permuting_the_labels_leaves_every_prediction_unchanged(evaluated, tmp_path):
+def test_predictions_do_not_depend_on_the_labels(evaluated, tmp_path):
     other = write_takes(tmp_path / "task", labels=lambda true, rng: rng.permutation(true))
     done = stepreel(
         "evaluate", "npz", other, "-k", 3, "--seeds", 2, "-o", tmp_path / "r", *BRIEF,
@@ -163,7 +165,7 @@ def test_methods_seeds_and_cues_can_be_chosen(takes, tmp_path):
     )
 
 
-def test_sweeps_and_task_metrics_are_tables_of_their_own(takes, tmp_path):
+def test_sweeps_and_task_metrics_have_separate_tables(takes, tmp_path):
     done = stepreel(
         "evaluate", "npz", takes, "-k", 3, "--seeds", 1, "-o", tmp_path, *BRIEF,
         "--sweep-clusters", "2,4", "--sweep-cues", "--sweep-recordings", "1,2,9",
@@ -190,7 +192,7 @@ def test_sweeps_and_task_metrics_are_tables_of_their_own(takes, tmp_path):
         assert word in done.stdout
 
 
-def test_annotations_alone_give_the_null_rows_and_reasons_for_the_rest(tmp_path):
+def test_annotations_without_features_give_null_rows_and_reasons_for_the_rest(tmp_path):
     folder = tmp_path / "set" / "annotations" / "meccano"
     folder.mkdir(parents=True)
     (folder / "0003.csv").write_text("1.0,4.0,2 screw\n5.0,9.5,1 plug\n")
@@ -202,14 +204,14 @@ def test_annotations_alone_give_the_null_rows_and_reasons_for_the_rest(tmp_path)
     assert tuple(results["protocols"]["egoprocel"]) == METHODS[:4]
     assert set(results["skipped"]) == {"raw-kmeans", "time-kmeans"}
     assert "no videos and no features" in results["skipped"]["raw-kmeans"]
-    assert results["dataset"]["tasks"]["meccano"]["moments"] == 60  # 6 a second
+    assert results["dataset"]["tasks"]["meccano"]["moments"] == 60  # 6 per second
     everything = stepreel(*arguments)
     assert set(results_of(tmp_path / "r")["skipped"]) == set(METHODS[4:])
     assert "paper: not run: needs features" in everything.stdout
-    refused(stepreel(*arguments, "--task-metric", "kendall"), "a task metric needs features")
+    assert_error(stepreel(*arguments, "--task-metric", "kendall"), "a task metric needs features")
 
 
-def test_videos_are_watched_and_paired_with_labels_by_name(tmp_path):
+def test_videos_are_extracted_and_matched_with_labels_by_name(tmp_path):
     (tmp_path / "takes").mkdir()
     (tmp_path / "truth").mkdir()
     for number in range(2):
@@ -226,20 +228,20 @@ def test_videos_are_watched_and_paired_with_labels_by_name(tmp_path):
     assert results["settings"]["methods"]["paper"]["loss"]["window_seconds"] == 1
     assert results["dataset"]["tasks"]["takes"]["steps"]["2"] == "close"
     (tmp_path / "truth" / "take1.csv").unlink()
-    refused(stepreel(*arguments), "take1.mp4: a recording without labels", "--lenient")
+    assert_error(stepreel(*arguments), "take1.mp4: a recording without labels", "--lenient")
     left_out = stepreel(*arguments, "--lenient")
     assert left_out.returncode == 1
     assert "left out: take1.mp4" in left_out.stderr
 
 
-def test_nan_features_are_refused_by_file_and_row_or_left_out_and_counted(tmp_path):
+def test_nan_features_are_rejected_by_file_and_row_or_left_out_and_counted(tmp_path):
     takes = write_takes(tmp_path / "task")
     with np.load(takes / "take1.npz") as file:
         arrays = dict(file)
     arrays["hands"][7, 2] = np.nan
     np.savez(takes / "take1.npz", **arrays)
     arguments = ["evaluate", "npz", takes, "-k", 3, "--seeds", 1, "-o", tmp_path / "r", *BRIEF]
-    refused(
+    assert_error(
         stepreel(*arguments), "take1: 1 of", "rows of hands with NaN or infinity", "row 8 (1.75 s)"
     )
     done = stepreel(*arguments, "--lenient")
@@ -251,7 +253,7 @@ def test_nan_features_are_refused_by_file_and_row_or_left_out_and_counted(tmp_pa
 
 def test_labels_without_a_step_cannot_be_scored(tmp_path):
     takes = write_takes(tmp_path / "task", labels=lambda true, rng: 0 * true)
-    refused(
+    assert_error(
         stepreel("evaluate", "npz", takes, "-o", tmp_path / "r"),
         "no key step is labelled at any of the 147 moments",
     )
@@ -276,17 +278,17 @@ def test_labels_without_a_step_cannot_be_scored(tmp_path):
         (["videos", ".", "--cues", "gaze"], ["--set extract.cues"]),
     ],
 )
-def test_wrong_arguments_are_explained(tmp_path, arguments, words):
+def test_invalid_arguments_are_explained(tmp_path, arguments, words):
     (tmp_path / "empty").mkdir()
-    refused(stepreel("evaluate", *arguments, "-o", tmp_path / "r", cwd=tmp_path), *words)
+    assert_error(stepreel("evaluate", *arguments, "-o", tmp_path / "r", cwd=tmp_path), *words)
     assert not (tmp_path / "r").exists()
 
 
 def test_an_unknown_task_or_cue_lists_the_known_ones(takes, tmp_path):
     arguments = ["evaluate", "npz", takes, "-o", tmp_path / "r"]
-    refused(stepreel(*arguments, "--task", "sewing"), "sewing", "task")
-    refused(stepreel(*arguments, "--cues", "feet"), "no cue 'feet'", "hands")
-    refused(stepreel(*arguments, "--set", "embed.cues=feet", *BRIEF), "feet", "hands, gaze")
+    assert_error(stepreel(*arguments, "--task", "sewing"), "sewing", "task")
+    assert_error(stepreel(*arguments, "--cues", "feet"), "no cue 'feet'", "hands")
+    assert_error(stepreel(*arguments, "--set", "embed.cues=feet", *BRIEF), "feet", "hands, gaze")
 
 
 def test_score_compares_storyboards_with_true_steps(tmp_path):
@@ -305,10 +307,10 @@ def test_score_compares_storyboards_with_true_steps(tmp_path):
     assert "strict" in one.stdout
     assert "egoprocel" not in one.stdout
     (tmp_path / "truth" / "take one.csv").write_text("0.5,2.0,1 open\n2.0,39,2 close\n")
-    refused(stepreel(*arguments), "take one.csv, line 2", "past the end")
+    assert_error(stepreel(*arguments), "take one.csv, line 2", "past the end")
 
 
-def test_score_takes_a_perfect_labelling_for_what_it_is(tmp_path):
+def test_a_perfect_labelling_gets_a_perfect_score(tmp_path):
     for folder in ("truth", "found"):
         (tmp_path / folder).mkdir()
     labels = ["wait", "cut", "cut", "background", "sew", "sew"]
@@ -316,28 +318,30 @@ def test_score_takes_a_perfect_labelling_for_what_it_is(tmp_path):
     clusters = ["0", "2", "2", "-1", "1", "1"]
     (tmp_path / "found" / "a.txt").write_text("\n".join(clusters) + "\n")
     arguments = ["score", "--truth", tmp_path / "truth", "--prediction", tmp_path / "found"]
-    refused(stepreel(*arguments), "give --fps")
+    assert_error(stepreel(*arguments), "give --fps")
     done = stepreel(*arguments, "--fps", 2, "-o", tmp_path / "r")
     assert done.returncode == 0, done.stderr
     for protocol in PROTOCOLS:
         assert results_of(tmp_path / "r")["protocols"][protocol]["prediction"]["f1"]["mean"] == 100
 
 
-def test_score_says_what_has_no_partner(tmp_path):
+def test_score_reports_files_without_a_match(tmp_path):
     for folder, name in (("truth", "a"), ("truth", "b"), ("found", "b"), ("found", "c")):
         (tmp_path / folder).mkdir(exist_ok=True)
         np.savez(tmp_path / folder / f"{name}.npz", times=np.arange(6.0), labels=np.arange(6) // 2)
     arguments = ["score", "--truth", tmp_path / "truth", "--prediction", tmp_path / "found"]
-    refused(stepreel(*arguments), "a: has true steps, but no prediction")
+    assert_error(stepreel(*arguments), "a: has true steps, but no prediction")
     done = stepreel(*arguments, "--lenient")
     assert done.returncode == 1
     assert "c: has a prediction, but no true steps" in done.stderr
     assert "1 recording scored, K = 3" in done.stdout
-    refused(stepreel(*arguments, "--protocol", "loose"), "unknown protocol", "per-video-pooled")
-    refused(stepreel(*arguments, "--lenient", "-k", 2), "use 3 clusters, more than the 2")
+    assert_error(
+        stepreel(*arguments, "--protocol", "loose"), "unknown protocol", "per-video-pooled"
+    )
+    assert_error(stepreel(*arguments, "--lenient", "-k", 2), "use 3 clusters, more than the 2")
 
 
-def test_where_nothing_is_left_the_reasons_are_told(tmp_path):
+def test_the_reasons_are_reported_if_no_recording_is_left(tmp_path):
     for name in ("a", "b"):
         np.savez(tmp_path / f"{name}.npz", times=np.arange(9.0), hands=np.eye(9))
     done = stepreel("evaluate", "npz", tmp_path, "--lenient", "-k", 3, "-o", tmp_path / "r")
