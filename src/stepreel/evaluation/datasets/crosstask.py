@@ -27,9 +27,9 @@ from stepreel.evaluation.datasets.reading import (
     array_shapes,
     build_recording,
     files_by_stem,
-    pick_cues,
     pick_tasks,
     read_npy,
+    requested_cues,
     require,
 )
 from stepreel.evaluation.truth.annotation import Problems, location
@@ -73,7 +73,7 @@ def read(request: Request) -> list[LabelledTask]:
     listed = _read_tasks(release / "tasks_primary.txt", request.problems)
     tasks = {task.name: task for task in listed}
     numbers = {task.number: task.name for task in listed}
-    cues = pick_cues(request, tuple(COLUMNS), DEFAULT_CUES)
+    cues = requested_cues(request, tuple(COLUMNS), DEFAULT_CUES)
     files = _find_files(release, request.problems)
     labelled = [
         _labelled_task(tasks[name], files, cues, request)

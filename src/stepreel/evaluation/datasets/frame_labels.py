@@ -25,10 +25,10 @@ from stepreel.evaluation.datasets.reading import (
     build_recording,
     count_rows,
     files_by_stem,
-    pick_cues,
     pick_tasks,
     read_npy,
     read_table,
+    requested_cues,
     require,
     used_step_names,
 )
@@ -130,7 +130,7 @@ def _task(
     dataset: _Dataset, task: str, names: Iterable[str], files: _Files, request: Request
 ) -> LabelledTask:
     fps = request.fps or dataset.fps
-    (cue,) = pick_cues(request, (NPY_CUE,), (NPY_CUE,))
+    (cue,) = requested_cues(request, (NPY_CUE,), (NPY_CUE,))
     labelled = _read_labels(files, names, request.problems)
     steps = files.steps or _number_steps(dataset.background, labelled.values())
     recordings = []

@@ -21,8 +21,8 @@ from stepreel.evaluation.datasets.reading import (
     VIDEO_SUFFIXES,
     build_recording,
     files_by_stem,
-    pick_cues,
     pick_tasks,
+    requested_cues,
     require,
     used_step_names,
 )
@@ -73,7 +73,7 @@ def read(request: Request) -> list[LabelledTask]:
     existing = {name: folder for name, folder in folders.items() if folder.is_dir()}
     if not existing:
         raise DatasetMissingError(f"{root}: contains none of the folders {', '.join(TASKS)}")
-    cues = pick_cues(request, tuple(COLUMNS), DEFAULT_CUES)
+    cues = requested_cues(request, tuple(COLUMNS), DEFAULT_CUES)
     tasks = [
         _task(name, existing[name], cues, request.fps or JIGSAWS_FPS, request.problems)
         for name in pick_tasks(request, existing, group="jigsaws")

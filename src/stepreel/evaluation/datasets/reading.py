@@ -48,7 +48,9 @@ def pick_tasks(
     return picked
 
 
-def pick_cues(request: Request, known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
+def requested_cues(
+    request: Request, known: Sequence[str], default: Sequence[str]
+) -> tuple[str, ...]:
     """Return the requested cues, the main one first, or the default ones."""
     if missing := [cue for cue in request.cues if cue not in known]:
         raise DatasetError(f"{request.root}: no cue {missing[0]!r}; known here: {', '.join(known)}")

@@ -23,8 +23,8 @@ from stepreel.evaluation.datasets.base import (
 from stepreel.evaluation.datasets.reading import (
     check_any_valid,
     files_by_stem,
-    pick_cues,
     pick_tasks,
+    requested_cues,
     require,
 )
 from stepreel.evaluation.datasets.steps_release_tables import (
@@ -95,7 +95,7 @@ def _open_tables(request: Request) -> list[FeatureTable]:
         )
     paths = {APPEARANCE: appearance[0]} if appearance else {}
     paths |= {MOTION: motion} if motion.exists() else {}
-    cues = pick_cues(request, (APPEARANCE, MOTION), list(paths))
+    cues = requested_cues(request, (APPEARANCE, MOTION), list(paths))
     if missing := [cue for cue in cues if cue not in paths]:
         raise DatasetMissingError(f"{folder}: the features of {missing[0]} do not exist")
     if not cues:
