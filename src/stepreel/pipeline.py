@@ -149,7 +149,7 @@ def learn_task(
     if model is not None:
         from stepreel.learn.inference import embed_with_model
 
-        embeddings = embed_with_model(model, recordings, device=device)
+        embeddings = list(embed_with_model(model, recordings, device=device))
         grouped = group_moments(embeddings, recordings, task.settings, centres=model.centres)
         return LearnedTask(embeddings, grouped, None, [[] for _ in recordings])
     learned = learn_embeddings(

@@ -100,11 +100,12 @@ def embed(
                     + ", ".join(clustered_cues)
                 )
             files = name_files([sources[p] for p in task.recordings], output, ".embedding.npz")
-            for number, (position, recording) in enumerate(task.recordings.items()):
+            readable = list(task.recordings.values())
+            tracks = embed_with_model(trained, readable, cues=chosen, device=usable)
+            for number, (position, track) in enumerate(zip(task.recordings, tracks, strict=True)):
                 path = sources[position]
-                (track,) = embed_with_model(trained, [recording], cues=chosen, device=usable)
-                _write(files[path], track, recording, centres)
-                progress("embedding", number + 1, len(task.recordings))
+                _write(files[path], track, readable[number], centres)
+                progress("embedding", number + 1, len(readable))
                 size = f"{counted(len(track), 'moment')} x {track.width}"
                 say(f"{path.name}: {size}, {files[path]}")
         if task.failures:

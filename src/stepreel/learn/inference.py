@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch.nn import functional
@@ -64,7 +64,7 @@ def embed_with_model(
     *,
     cues: Sequence[str] | None = None,
     device: Device = "auto",
-) -> list[FeatureTrack]:
+) -> Iterator[FeatureTrack]:
     """Embed recordings with a trained model; they must pass `check_fits`."""
     settings = model.settings
     chosen = pick_cues(
@@ -74,7 +74,7 @@ def embed_with_model(
     )
     encoder = load_encoder(model).to(pick_device(device))
     without_loss = settings.model_copy(update={"loss": LossSettings(bootstrap="none")})
-    return [
+    return (
         embed_recording(
             encoder,
             recording_tensors(recording.tracks, without_loss),
@@ -82,4 +82,4 @@ def embed_with_model(
             name=recording.name,
         )
         for recording in recordings
-    ]
+    )
