@@ -34,8 +34,6 @@ from stepreel.system.machine import cache_folder, usable_device
 from stepreel.system.store import Store
 from stepreel.types import Progress, no_progress
 
-VIDEOS = "videos"
-
 
 def evaluate(
     dataset: str,
@@ -148,18 +146,19 @@ def _dataset_format(
     """Return a kind of dataset; refuse options that would have no effect on it."""
     if name not in DATASETS:
         raise SettingsError(f"unknown kind of dataset {name!r}; known: {', '.join(DATASETS)}")
-    if name == VIDEOS and cues:
+    kind = DATASETS[name]
+    if cues and not kind.takes_cues:
         raise SettingsError(
             "--cues (cues=…) names arrays of feature files; name cues of videos with "
             "--set extract.cues=… (extract__cues=…)"
         )
-    if name != VIDEOS and truth is not None:
+    if truth is not None and not kind.takes_truth:
         raise SettingsError(
             f"--truth (truth=…) is for videos; labels of {name} are in the dataset's folder"
         )
     if fps is not None and fps <= 0:
         raise SettingsError(f"fps: {fps:g} is not above 0")
-    return DATASETS[name]
+    return kind
 
 
 def read_tasks(kind: DatasetFormat, request: Request) -> list[LabelledTask]:

@@ -191,11 +191,13 @@ def _read_npy(path: Path) -> Arrays:
 
 
 def _read_npz(path: Path) -> Arrays:
-    _check_memory(sum(header.n_bytes for header in read_headers(path).values()))
     with _unzipped(path) as archive:
+        members = _members(archive)
+        headers = [_member_header(archive, member) for member in members.values()]
+        _check_memory(sum(header.n_bytes for header in headers))
         return {
             name: npy_format.read_array(archive.open(member), allow_pickle=False)
-            for name, member in _members(archive).items()
+            for name, member in members.items()
         }
 
 

@@ -67,6 +67,8 @@ class DatasetFormat:
     source       where to get it
     layout       the files expected in its folder
     labels_rate  moments per second at which recordings are scored that have only labels
+    takes_cues   whether `Request.cues` may name arrays of feature files
+    takes_truth  whether `Request.truth` may name another folder for the labels
     api_version  of the plug-in interface this was written for; built-in formats need none
     """
 
@@ -75,4 +77,6 @@ class DatasetFormat:
     source: str
     layout: str
     labels_rate: float = 6.0
+    takes_cues: bool = True
+    takes_truth: bool = False
     api_version: int = 0

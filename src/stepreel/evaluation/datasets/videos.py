@@ -160,4 +160,6 @@ FORMAT = DatasetFormat(
     title="Your own videos and labels",
     source="your own camera",
     layout=LAYOUT,
+    takes_cues=False,
+    takes_truth=True,
 )
