@@ -18,7 +18,7 @@ from stepreel.evaluation.methods.baselines import equal_split
 from stepreel.evaluation.metrics.localization import score_strict
 from stepreel.evaluation.truth.annotation import labels_of_spans
 from stepreel.evaluation.truth.storyboard_labels import labels_of_storyboard
-from stepreel.pipeline import open_task, run_task
+from stepreel.pipeline import run
 from stepreel.system.store import Store
 
 
@@ -37,11 +37,12 @@ def main() -> None:
         for seed in options.seeds:
             overrides = parse_assignments(options.assignments) | {"train.seed": seed}
             store = Store(options.folder / "cache-demo")
-            task = open_task([sample.video], store, preset="quick", overrides=overrides)
-            board = run_task(task, store).results[0].storyboard
+            found = run([sample.video], store, preset="quick", overrides=overrides)
+            result = found.results[0]
+            board, settings = result.storyboard, result.settings
             times = np.arange(0, board.recording.duration_seconds, 1 / 30)
             truth = labels_of_spans([(t.start, t.end, t.step) for t in truth_steps], times, 0)
-            k = task.settings.key_steps.n_clusters
+            k = settings.key_steps.n_clusters
             null = score_strict(truth, equal_split(len(times), k), k).f1
             ours = score_strict(truth, labels_of_storyboard(board, times), k).f1
             gains.append(ours - null)

@@ -162,6 +162,8 @@ def test_a_model_of_features_refuses_videos_and_the_other_way_round(shelf, tmp_p
         model.find_key_steps(shelf)
     with pytest.raises(ValueError, match="has 4 kinds of steps, not 5"):
         model.find_key_steps(hands(), clusters=5)
+    with pytest.raises(ValueError, match=r"trained on the cues hands; leave out --cues"):
+        model.find_key_steps(hands(3), cues=["feet"])
     assert len(model.find_key_steps(hands(3)).steps) == 4
     with pytest.raises(stepreel.ModelError, match="contains no model"):
         stepreel.load_model(tmp_path / "nowhere")
@@ -218,13 +220,13 @@ def test_the_long_form_shows_every_stage(videos, tmp_path):
     from stepreel import pipeline
 
     store = pipeline.Store(tmp_path / "cache")
-    task = pipeline.open_task(
-        videos, store, overrides={"train.epochs": 5, "extract.cues": "motion"}
-    )
-    result = pipeline.run_task(task, store)
-    written = pipeline.write_task(result, tmp_path / "out", names=[path.name for path in videos])
-    assert written.index == tmp_path / "out" / "index.html"
-    assert len(written.boards) == 2
+    task = pipeline.load_task(videos, store, overrides=BRIEF)  # settings, features
+    learned = pipeline.learn_task(task, store)  # embeddings, clusters, the model
+    results = pipeline.find_task_steps(task, learned)  # key steps, storyboards
+    assert [len(result.embedding) for result in results.values()] == [36, 34]
+    found = pipeline.run(videos, store, overrides=BRIEF, output=tmp_path / "out")  # all of it
+    assert [s.time for s in found.results[0].steps] == [s.time for s in results[0].steps]
+    assert found.written.index == tmp_path / "out" / "index.html"
 
 
 # When something is wrong

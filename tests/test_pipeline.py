@@ -3,15 +3,14 @@ from __future__ import annotations
 import pytest
 from videos import busy_task, steady, write_video
 
-from stepreel.pipeline import open_task, run_task, write_task
+from stepreel import pipeline
 from stepreel.system.store import Store
 
 OVERRIDES = {"train.epochs": 3, "extract.cues": ["motion"], "key_steps.n_clusters": 3}
 
 
-def run(paths, cache):
-    store = Store(cache)
-    return run_task(open_task(paths, store, overrides=OVERRIDES), store)
+def run(paths, cache, output=None):
+    return pipeline.run(paths, Store(cache), overrides=OVERRIDES, output=output)
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +22,9 @@ def takes(tmp_path_factory):
 def test_a_folder_that_cannot_be_written_costs_that_recording_alone(takes, tmp_path):
     (tmp_path / "take1").mkdir()
     (tmp_path / "take1" / "pictures").write_text("in the way")
-    result = run(takes, tmp_path / "cache")
-    written = write_task(result, tmp_path, names=[path.name for path in takes])
-    assert list(written.boards) == [0, 2]
-    assert "in the way" in written.failures[1]
+    found = run(takes, tmp_path / "cache", tmp_path)
+    assert list(found.written.boards) == [0, 2]
+    assert "in the way" in found.failures[1]
     assert "take2/storyboard.html" in (tmp_path / "index.html").read_text()
 
 

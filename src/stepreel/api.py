@@ -9,14 +9,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from stepreel import pipeline
 from stepreel.config import Settings
 from stepreel.errors import OutputError, RecordingError
-from stepreel.features.sources import ArraySource, FeatureReading, Source, source_name
+from stepreel.features.sources import ArraySource, FeatureReading, Source
 from stepreel.learn.model import TaskModel, read_model
-from stepreel.pipeline import Task, open_task, run_task, write_task
 from stepreel.result import Result
 from stepreel.system.machine import cache_folder, usable_device
 from stepreel.system.store import Store
+from stepreel.task import Task, load_task
 from stepreel.types import FeatureTrack, Progress, no_progress
 
 log = logging.getLogger(__name__)
@@ -118,26 +119,23 @@ def find_key_steps(
         sources, is_list = [_as_source(one) for one in source], True
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
-    trained, where, store = _as_model(model), usable_device(device), _store(cache)
-    task = open_task(
+    found = pipeline.run(
         sources,
-        store,
+        _store(cache),
         preset=preset,
         overrides=_overrides(clusters, top, seed, settings),
-        model=trained,
+        model=_as_model(model),
         reading=FeatureReading(cues, fps),
         output=None if output is None else Path(output),
+        device=usable_device(device),
         progress=progress,
+        on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
     )
-    _raise_or_skip(task, on_error if is_list else "raise")
-    result = run_task(task, store, model=trained, device=where, progress=progress)
-    if output is not None:
-        names = [source_name(one) for one in sources]
-        written = write_task(result, Path(output), names=names)
-        for reason in [*written.failures.values(), *written.unsaved]:
+    if found.written is not None:
+        for reason in [*found.written.failures.values(), *found.written.unsaved]:
             raise OutputError(reason)
-    found = list(result.results.values())
-    return found if is_list else found[0]
+    results = list(found.results.values())
+    return results if is_list else results[0]
 
 
 def load_model(folder: AnyPath) -> Model:
@@ -183,7 +181,7 @@ class Model:
         from stepreel.learn.inference import embed_with_model
 
         where = usable_device(device)
-        task = open_task(
+        task = load_task(
             [_as_source(source)],
             _store(cache),
             model=self.task_model,

@@ -1,8 +1,11 @@
 """READ FIRST: the whole line, from recordings of one task to their storyboards.
 
-    video, feature file or arrays ─features─▶ Recording with FeatureTracks
-    ─learn─▶ embedding, just another FeatureTrack ─steps─▶ Clustering ─▶ KeySteps
-    ─storyboard─▶ Storyboard ─report─▶ page and exports
+    video, feature file or arrays
+      ─features─▶    Recording with one FeatureTrack per cue          load_task
+      ─learn─▶       embedding, just another FeatureTrack             learn_embeddings
+      ─steps─▶       Clustering ─▶ KeySteps                           group_moments, pick_key_steps
+      ─storyboard─▶  Storyboard                                       Result.storyboard
+      ─report─▶      page and exports                                 write_task, Result.write
 
 Every stage is a package that takes what the one before returns. A run ends with a storyboard per
 recording and the trained model, which finds the same steps in later recordings without learning.
@@ -10,87 +13,43 @@ recording and the trained model, which finds the same steps in later recordings 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepreel.config import Settings
-from stepreel.cues import make_cues
-from stepreel.errors import OutputError, StoreError
-from stepreel.features.sources import (
-    FeatureReading,
-    Source,
-    are_features,
-    extract_recordings,
-    read_feature_sources,
-)
+from stepreel.features.sources import FeatureReading, Source, source_name
 from stepreel.learn.embeddings import learn_embeddings
-from stepreel.learn.model import (
-    FOLDER,
-    TaskModel,
-    TrainedWeights,
-    build_model,
-    check_extractors,
-    check_fits,
-    write_model,
-)
-from stepreel.learn.task_settings import resolve_model_settings, resolve_settings
-from stepreel.report import write_index
+from stepreel.learn.model import TaskModel, build_model
+from stepreel.output import WrittenTask, write_task
 from stepreel.result import Result
 from stepreel.steps.grouping import GroupedMoments, group_moments
-from stepreel.steps.key_steps import find_steps
-from stepreel.storyboard.folders import name_folders
-from stepreel.storyboard.schema import Storyboard
-from stepreel.system.files import check_writable
+from stepreel.steps.key_steps import pick_key_steps
 from stepreel.system.machine import Device
 from stepreel.system.store import Store
-from stepreel.types import FeatureTrack, Progress, Recording, no_progress
+from stepreel.task import Task, load_task
+from stepreel.types import FeatureTrack, Progress, no_progress
 
 if TYPE_CHECKING:
     from stepreel.learn.training import OnCheckpoint
 
+__all__ = ["FeatureReading", "Store", "Task", "find_task_steps", "learn_task", "load_task", "run"]
+
 
 @dataclass(frozen=True)
-class Task:
-    """Recordings of one task with their tracks, and the settings to work on them with.
+class TaskRun:
+    """What was found in every recording, and what was written; by position among the sources.
 
-    recordings, failures  by position among the sources
+    failures  why a source gave no storyboard
+    written   None if there was no output folder
     """
-
-    settings: Settings
-    recordings: Mapping[int, Recording]
-    failures: Mapping[int, str]
-
-
-@dataclass(frozen=True)
-class LearnedTask:
-    """What is known of a task before steps are picked; `training` is None with a trained model."""
-
-    embeddings: list[FeatureTrack]
-    grouped: GroupedMoments
-    training: TrainedWeights | None
-    notes: list[list[str]]
-
-    def model(self, task: Task) -> TaskModel | None:
-        """Return what was learned as a model; None if nothing was."""
-        if self.training is None:
-            return None
-        recordings = list(task.recordings.values())
-        return build_model(recordings, task.settings, self.training, self.grouped.centres)
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """What was found in every recording, or why nothing was; by position among the sources."""
 
     results: Mapping[int, Result]
     failures: Mapping[int, str]
-    model: TaskModel | None
+    written: WrittenTask | None
 
 
-def open_task(
+def run(
     sources: Sequence[Source],
     store: Store,
     *,
@@ -99,40 +58,55 @@ def open_task(
     model: TaskModel | None = None,
     reading: FeatureReading | None = None,
     output: Path | None = None,
+    device: Device = "auto",
     progress: Progress = no_progress,
-) -> Task:
-    """Resolve settings, then read features or extract them from videos.
+    on_loaded: Callable[[Task], None] = lambda task: None,
+) -> TaskRun:
+    """Find the key steps of all recordings of one task; write them below `output`, if given.
 
-    SettingsError says what is wrong with the settings; a source that cannot be read is a failure
-    of its own.
+    With a `model` nothing is learned: its kinds of steps are found again in these recordings.
 
-    output  where results will be written, if they will; checked before any long work
+    on_loaded  called when the sources have been loaded, before anything is learned
     """
-    check = None if model is None else partial(check_fits, model)
-    if are_features(sources):
-        reading = reading or FeatureReading()
-        if model is not None:
-            reading = replace(reading, cues=list(model.card.cues))
-        loaded = read_feature_sources(sources, reading, check=check)
-        cues = [cue for one in list(loaded.recordings.values())[:1] for cue in one.tracks]
-        if model is not None:
-            settings = resolve_model_settings(model, overrides, preset=preset, for_videos=False)
-        else:
-            settings = resolve_settings(preset, overrides, feature_cues=cues)
-        if output is not None and loaded.recordings:
-            check_writable(output)
-        return Task(settings, loaded.recordings, loaded.failures)
-    if model is not None:
-        settings = resolve_model_settings(model, overrides, preset=preset)
-        cues_here = make_cues(settings.extract.cues)
-        check_extractors(model, {cue.name: cue.settings() for cue in cues_here})
-    else:
-        settings = resolve_settings(preset, overrides)
-    if output is not None:
-        check_writable(output)
-    paths = [source for source in sources if isinstance(source, Path)]
-    loaded = extract_recordings(paths, settings.extract, store, check=check, progress=progress)
-    return Task(settings, loaded.recordings, loaded.failures)
+    task = load_task(
+        sources,
+        store,
+        preset=preset,
+        overrides=overrides,
+        model=model,
+        reading=reading,
+        output=output,
+        progress=progress,
+    )
+    on_loaded(task)
+    if not task.recordings:
+        return TaskRun({}, task.failures, None)
+    learned = learn_task(task, store, model=model, device=device, progress=progress)
+    results = find_task_steps(task, learned)
+    if output is None:
+        return TaskRun(results, task.failures, None)
+    written = write_task(
+        results,
+        output,
+        model=learned.model,
+        names=[source_name(source) for source in sources],
+        failures=task.failures,
+    )
+    return TaskRun(results, {**task.failures, **written.failures}, written)
+
+
+@dataclass(frozen=True)
+class LearnedTask:
+    """A task's recordings embedded and clustered; lists are in the order of its recordings.
+
+    notes  what a reader should know about how each recording was learned
+    model  what was learned; None with a model that was trained before
+    """
+
+    embeddings: list[FeatureTrack]
+    grouped: GroupedMoments
+    notes: list[list[str]]
+    model: TaskModel | None = None
 
 
 def learn_task(
@@ -151,7 +125,7 @@ def learn_task(
 
         embeddings = list(embed_with_model(model, recordings, device=device))
         grouped = group_moments(embeddings, recordings, task.settings, centres=model.centres)
-        return LearnedTask(embeddings, grouped, None, [[] for _ in recordings])
+        return LearnedTask(embeddings, grouped, notes=[[] for _ in recordings])
     learned = learn_embeddings(
         recordings,
         task.settings,
@@ -161,79 +135,33 @@ def learn_task(
         on_checkpoint=on_checkpoint,
     )
     grouped = group_moments(learned.tracks, recordings, task.settings)
-    return LearnedTask(learned.tracks, grouped, learned.training, learned.notes)
+    return LearnedTask(
+        learned.tracks,
+        grouped,
+        learned.notes,
+        build_model(recordings, task.settings, learned.training, grouped.centres),
+    )
 
 
-def run_task(
-    task: Task,
-    store: Store,
-    *,
-    model: TaskModel | None = None,
-    device: Device = "auto",
-    progress: Progress = no_progress,
-) -> TaskResult:
-    """Find the key steps of all recordings of a task.
-
-    With a `model` nothing is learned: its kinds of steps are found again in these recordings.
-    """
-    if not task.recordings:
-        return TaskResult({}, task.failures, None)
-    learned = learn_task(task, store, model=model, device=device, progress=progress)
-    results = {}
-    for number, (position, recording) in enumerate(task.recordings.items()):
-        clustering = learned.grouped.clusterings[number]
-        results[position] = Result(
+def find_task_steps(task: Task, learned: LearnedTask) -> dict[int, Result]:
+    """Pick the key steps of every recording from its clusters."""
+    parts = zip(
+        task.recordings.items(),
+        learned.embeddings,
+        learned.grouped.clusterings,
+        learned.notes,
+        strict=True,
+    )
+    return {
+        position: Result(
             recording=recording,
             clustering=clustering,
-            key_steps=find_steps(
+            key_steps=pick_key_steps(
                 clustering, task.settings.key_steps, moment_seconds=recording.moment_seconds
             ),
             settings=task.settings,
-            embedding_track=learned.embeddings[number],
-            learning_notes=tuple(learned.notes[number]),
+            embedding_track=embedding,
+            learning_notes=tuple(notes),
         )
-    return TaskResult(results, task.failures, learned.model(task))
-
-
-@dataclass
-class WrittenTask:
-    """The storyboards that were written, their folders, and what could not be written.
-
-    failures  by position, of recordings whose storyboard could not be written
-    unsaved   why the model or the index could not be written, though the storyboards could
-    """
-
-    boards: dict[int, Storyboard] = field(default_factory=dict)
-    folders: dict[int, Path] = field(default_factory=dict)
-    failures: dict[int, str] = field(default_factory=dict)
-    index: Path | None = None
-    unsaved: list[str] = field(default_factory=list)
-
-
-def write_task(result: TaskResult, output: Path, *, names: Sequence[str]) -> WrittenTask:
-    """Write model, storyboards and, if there are several sources, an index below `output`.
-
-    names  what to call the sources that failed
-    """
-    written = WrittenTask()
-    recordings = {position: one.recording for position, one in result.results.items()}
-    written.folders = name_folders(recordings, output)
-    if result.model is not None:
-        try:
-            write_model(output / FOLDER, result.model)
-        except OutputError as problem:
-            written.unsaved.append(str(problem))
-    for position, one in result.results.items():
-        try:
-            written.boards[position] = one.write(written.folders[position])
-        except (OutputError, StoreError) as problem:
-            written.failures[position] = str(problem)
-    if len(names) > 1 and written.boards:
-        failures = {**result.failures, **written.failures}
-        failed = [(names[position], reason) for position, reason in sorted(failures.items())]
-        boards = [(written.folders[p].name, board) for p, board in written.boards.items()]
-        try:
-            written.index = write_index(output, boards, failed=failed)
-        except OutputError as problem:
-            written.unsaved.append(str(problem))
-    return written
+        for (position, recording), embedding, clustering, notes in parts
+    }

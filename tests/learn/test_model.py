@@ -49,7 +49,7 @@ def task(tmp_path_factory):
     takes = [take(folder, f"take{n}", seed=n) for n in range(2)]
     store = Store(folder / "cache")
     learned = learn(takes, SETTINGS, store)
-    write_model(folder / "model", learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
+    write_model(folder / "model", learned.model)
     return folder, takes, learned
 
 
@@ -150,10 +150,10 @@ def test_metrics_are_written_for_every_epoch(task):
 def test_without_matplotlib_metrics_are_written_and_an_old_picture_is_removed(
     task, tmp_path, monkeypatch
 ):
-    _, takes, learned = task
+    _, _, learned = task
     monkeypatch.setattr("stepreel.learn.loss_curve.find_spec", lambda name: None)
     (tmp_path / "loss.png").write_bytes(b"an older one")
-    write_model(tmp_path, learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
+    write_model(tmp_path, learned.model)
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 3
     assert not (tmp_path / "loss.png").exists()
     assert read_model(tmp_path).card.epochs == 3
@@ -216,10 +216,10 @@ def test_weights_that_do_not_fit_the_settings_are_rejected(task):
 
 
 def test_a_model_that_cannot_be_written_is_an_output_error(task, tmp_path):
-    _, takes, learned = task
+    _, _, learned = task
     (tmp_path / "model").write_text("in the way")
     with pytest.raises(OutputError, match="in the way"):
-        write_model(tmp_path / "model", learned.model(Task(SETTINGS, dict(enumerate(takes)), {})))
+        write_model(tmp_path / "model", learned.model)
 
 
 def test_the_first_cue_is_the_main_one(task):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stepreel.config import KeyStepSettings
-from stepreel.steps.key_steps import choose_segments, cut_segments, find_steps, keep_nearest
+from stepreel.steps.key_steps import choose_segments, cut_segments, keep_nearest, pick_key_steps
 from stepreel.types import Clustering
 
 
@@ -22,7 +22,7 @@ def clustering(times, labels, distances, others=None, n_clusters=None, excluded=
 
 
 def test_a_cluster_visited_twice_gives_two_key_steps_in_order():
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering(
             times=[0, 1, 2, 10, 11, 12, 20, 21],
             labels=[0, 0, 0, 1, 1, 1, 0, 0],
@@ -53,7 +53,7 @@ def test_excluded_moments_count_towards_the_trimmed_fraction():
 
 
 def test_a_recording_without_usable_moments_has_no_steps():
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering([0, 1, 2], [0, 0, 0], [1, 1, 1], excluded=[True] * 3),
         KeyStepSettings(),
         moment_seconds=1.0,
@@ -73,7 +73,7 @@ def test_a_gap_of_exactly_the_limit_does_not_split():
 
 
 def test_interleaved_clusters_keep_their_own_moments():
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering([0, 1, 2, 3], [0, 1, 0, 1], [0.1, 0.1, 0.2, 0.2]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
@@ -83,7 +83,7 @@ def test_interleaved_clusters_keep_their_own_moments():
 
 def test_segments_shorter_than_a_second_are_dropped():
     labels = [0, 0, 0, 1, 0, 0, 0, 0]
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering(np.arange(8) / 4, labels, np.ones(8)),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=0.25,
@@ -93,7 +93,7 @@ def test_segments_shorter_than_a_second_are_dropped():
 
 
 def test_if_all_segments_are_too_short_the_longest_is_kept():
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering([0.0, 0.25, 0.5], [0, 1, 1], [0, 0, 0]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=0.25,
@@ -105,7 +105,7 @@ def test_top_keeps_the_nearest_and_time_order():
     times = np.arange(0, 30, 1.0)
     labels = np.repeat([0, 1, 2], 10)
     distances = np.repeat([0.3, 0.1, 0.2], 10)
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering(times, labels, distances), KeyStepSettings(top=2), moment_seconds=1.0
     )
     assert [s.cluster for s in key_steps.segments] == [1, 2]
@@ -122,7 +122,7 @@ def test_without_top_there_are_at_most_twenty():
 
 
 def test_confidence_is_the_mean_margin_to_the_next_cluster():
-    key_steps = find_steps(
+    key_steps = pick_key_steps(
         clustering([0, 1], [0, 0], [0.0, 0.5], others=[1.0, 1.0]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
@@ -135,6 +135,7 @@ def test_confidence_is_one_for_a_single_cluster_and_zero_for_coinciding_ones():
     same = clustering([0, 1], [0, 0], [0.0, 0.0], others=[0.0, 0.0])
     settings = KeyStepSettings(background_ratio=0.0)
     confidences = [
-        find_steps(c, settings, moment_seconds=1.0).segments[0].confidence for c in (alone, same)
+        pick_key_steps(c, settings, moment_seconds=1.0).segments[0].confidence
+        for c in (alone, same)
     ]
     assert confidences == [1.0, 0.0]

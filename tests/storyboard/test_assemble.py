@@ -5,7 +5,7 @@ from videos import gray, steady, write_video
 
 from stepreel.config import Settings
 from stepreel.features.extraction import VideoRecording
-from stepreel.steps.key_steps import find_steps
+from stepreel.steps.key_steps import pick_key_steps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.types import Clustering, FeatureTrack
 from stepreel.video.decode import probe
@@ -19,7 +19,7 @@ def board_of(tmp_path, labels, excluded):
         np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(excluded), n_clusters=3
     )
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
-    key_steps = find_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    key_steps = pick_key_steps(clustering, settings.key_steps, moment_seconds=0.25)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
     track = FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))
     recording = VideoRecording(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepreel.cli.options import Cache, Quiet
-from stepreel.cli.run import find_and_write, summary
+from stepreel.cli.run import find, summary
 from stepreel.cli.terminal import progress_bar, refuse, report_errors, say
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def demo(
 
         check_writable(output)
         sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
-        outcome = find_and_write(
+        found = find(
             [sample.video],
             output,
             preset="quick",
@@ -42,12 +42,13 @@ def demo(
             cache=cache,
             quiet=quiet,
         )
-        for reason in outcome.failures.values():
+        for reason in found.failures.values():
             raise refuse(reason)
-        board = outcome.written.boards[0]
+        assert found.written is not None
+        board = found.written.boards[0]
         say(f"{sample.video}: {summary(board)}")
         _compare(sample, board)
-        say(f"storyboard: {outcome.written.folders[0] / 'storyboard.html'}")
+        say(f"storyboard: {found.written.folders[0] / 'storyboard.html'}")
 
 
 def _make_sample(folder: Path, seed: int, *, quiet: bool) -> Sample:

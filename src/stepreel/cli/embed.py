@@ -65,7 +65,7 @@ def embed(
     with report_errors():
         from stepreel.config import parse_cues, pick_cues
         from stepreel.learn.model import read_model
-        from stepreel.pipeline import open_task
+        from stepreel.task import load_task
 
         usable, trained = usable_device(device), read_model(model)
         model_cues = list(trained.card.cues)
@@ -74,7 +74,7 @@ def embed(
             chosen = pick_cues(parse_cues(embed_cues), model_cues, setting="--embed-cues")
         sources = unique_paths(recordings)
         with progress_bar(quiet=quiet) as progress:
-            task = open_task(
+            task = load_task(
                 sources,
                 open_store(cache),
                 model=trained,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +38,7 @@ from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
     from stepreel.features.sources import FeatureReading
-    from stepreel.pipeline import WrittenTask
+    from stepreel.pipeline import TaskRun
     from stepreel.storyboard.schema import Storyboard
     from stepreel.system.machine import Device
 
@@ -88,7 +87,7 @@ def run(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
         sources = unique_paths(recordings)
-        outcome = find_and_write(
+        found = find(
             sources,
             output,
             preset=preset,
@@ -99,22 +98,14 @@ def run(
             cache=cache,
             quiet=quiet,
         )
-        report_outcome(outcome, sources)
-        if not outcome.written.boards:
+        report_run(found, sources)
+        if found.written is None or not found.written.boards:
             raise typer.Exit(NOTHING_DONE)
-        if outcome.failures or outcome.written.unsaved:
+        if found.failures or found.written.unsaved:
             raise typer.Exit(SOME_FAILED)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run wrote, and by position why other sources failed."""
-
-    written: WrittenTask
-    failures: dict[int, str]
-
-
-def find_and_write(
+def find(
     sources: Sequence[Path],
     output: Path,
     *,
@@ -125,38 +116,34 @@ def find_and_write(
     device: Device = "auto",
     cache: Path | None,
     quiet: bool,
-) -> Outcome:
-    """Run the pipeline with a progress bar and write its results."""
+) -> TaskRun:
+    """Run the pipeline with a progress bar."""
+    from stepreel import pipeline
     from stepreel.learn.model import read_model
-    from stepreel.pipeline import WrittenTask, open_task, run_task, write_task
 
     trained = None if model is None else read_model(model)
-    store = open_store(cache)
     with progress_bar(quiet=quiet) as progress:
-        task = open_task(
+        return pipeline.run(
             sources,
-            store,
+            open_store(cache),
             preset=preset,
             overrides=overrides,
             model=trained,
             reading=reading,
             output=output,
+            device=device,
             progress=progress,
         )
-        if not task.recordings:
-            return Outcome(WrittenTask(), dict(task.failures))
-        result = run_task(task, store, model=trained, device=device, progress=progress)
-        written = write_task(result, output, names=[path.name for path in sources])
-    return Outcome(written, {**result.failures, **written.failures})
 
 
-def report_outcome(outcome: Outcome, sources: Sequence[Path]) -> None:
+def report_run(found: TaskRun, sources: Sequence[Path]) -> None:
     """Print the steps and the storyboard's path of every recording, then the failures."""
     from stepreel.report.wording import clock_with_tenths
     from stepreel.storyboard.letters import letter
 
-    written, failures = outcome.written, outcome.failures
-    for position, board in written.boards.items():
+    boards = {} if found.written is None else found.written.boards
+    for position, board in boards.items():
+        assert found.written is not None
         say(f"{sources[position].name}: {summary(board)}")
         for step in board.steps:
             repeat = (
@@ -166,13 +153,14 @@ def report_outcome(outcome: Outcome, sources: Sequence[Path]) -> None:
             say(f"  {step.index:>3}  {extent}  kind {letter(step.cluster)}{repeat}")
         for note in board.notes:
             say(f"  note: {note}")
-        say(f"  storyboard: {written.folders[position] / 'storyboard.html'}")
-    for reason in [*(failures[position] for position in sorted(failures)), *written.unsaved]:
+        say(f"  storyboard: {found.written.folders[position] / 'storyboard.html'}")
+    unsaved = [] if found.written is None else found.written.unsaved
+    for reason in [*(found.failures[p] for p in sorted(found.failures)), *unsaved]:
         warn(f"stepreel: {reason}")
-    if len(written.boards) + len(failures) > 1:
-        if written.index is not None:
-            say(f"all recordings: {written.index}")
-        say(f"{len(written.boards)} done, {len(failures)} failed")
+    if len(sources) > 1:
+        if found.written is not None and found.written.index is not None:
+            say(f"all recordings: {found.written.index}")
+        say(f"{len(boards)} done, {len(found.failures)} failed")
 
 
 def summary(board: Storyboard) -> str:

@@ -38,9 +38,9 @@ from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
     from stepreel.learn.model import TaskModel
-    from stepreel.pipeline import Task
     from stepreel.system.machine import Device
     from stepreel.system.store import Store
+    from stepreel.task import Task
     from stepreel.types import Progress
 
 
@@ -75,7 +75,7 @@ def train(
     when the same command is run again.
     """
     with report_errors():
-        from stepreel.pipeline import open_task
+        from stepreel.task import load_task
 
         usable = usable_device(device)
         overrides = named_overrides(
@@ -83,7 +83,7 @@ def train(
         )
         sources, store = unique_paths(recordings), open_store(cache)
         with progress_bar(quiet=quiet) as progress:
-            task = open_task(
+            task = load_task(
                 sources,
                 store,
                 preset=preset,
@@ -119,7 +119,7 @@ def _learn(task: Task, store: Store, output: Path, device: Device, progress: Pro
             write_text(output / "metrics.jsonl", metrics_text(losses, seconds, task.settings))
 
     learned = learn_task(task, store, device=device, progress=progress, on_checkpoint=write_metrics)
-    model = learned.model(task)
+    model = learned.model
     assert model is not None
     write_model(output, model)
     _report(model, output)

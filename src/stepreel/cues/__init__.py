@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from stepreel.cues.appearance import AppearanceCue
 from stepreel.cues.motion import MotionCue
-from stepreel.errors import SettingsError
+from stepreel.errors import PluginError, SettingsError
 from stepreel.system.registry import Registry
 from stepreel.video.moments import Moment
+
+RESERVED_NAMES = ("previews", "facts", "damage", "embedding")  # of other files in the cache
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -57,5 +59,21 @@ def check_cue_names(names: Sequence[str]) -> None:
 
 
 def make_cues(names: Sequence[str]) -> list[Cue]:
-    """Create the cues with these names, which have been checked; the first is the main cue."""
-    return [CUES[name]() for name in names]
+    """Make cues whose names have been checked, in order; the first is the main one."""
+    return [_make_cue(name) for name in names]
+
+
+def _make_cue(name: str) -> Cue:
+    """Make one cue; features are cached under its own name, so that must be the one it has here."""
+    factory = CUES[name]
+    try:
+        cue = factory()
+        own_name = cue.name
+    except Exception as problem:  # a plug-in can raise anything
+        raise PluginError(f"the cue {name} cannot be made ({problem!r})") from problem
+    if own_name != name or name in RESERVED_NAMES:
+        raise PluginError(
+            f"the cue {name} calls itself {own_name!r}; expected the name of its entry point, and "
+            f"none of {', '.join(RESERVED_NAMES)}"
+        )
+    return cue

@@ -36,7 +36,7 @@ from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.grouping import group_moments
-from stepreel.steps.key_steps import find_steps
+from stepreel.steps.key_steps import pick_key_steps
 from stepreel.system.store import Entry, read_facts, write_facts
 from stepreel.types import Clustering, Floats, Labels, moment_seconds
 
@@ -197,7 +197,7 @@ def key_moment_quality(
 def _key_moments(clustering: Clustering, settings: Settings, k: int) -> Labels:
     """Return the moments that Algorithm 1 shows, the k nearest to their centres."""
     choice = settings.key_steps.model_copy(update={"top": k})
-    steps = find_steps(clustering, choice, moment_seconds=moment_seconds(clustering.times))
+    steps = pick_key_steps(clustering, choice, moment_seconds=moment_seconds(clustering.times))
     return np.array([segment.nearest for segment in steps.segments], np.int64)
 
 

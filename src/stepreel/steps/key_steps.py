@@ -39,7 +39,7 @@ class KeySteps:
     kept: Mask
 
 
-def find_steps(
+def pick_key_steps(
     clustering: Clustering, settings: KeyStepSettings, *, moment_seconds: float
 ) -> KeySteps:
     """Trim, split, pick the nearest moment, and choose which segments to show."""

@@ -1,0 +1,72 @@
+"""Results of a task → files: the model, a storyboard per recording, and an index of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stepreel.errors import OutputError, StoreError
+from stepreel.learn.model import FOLDER, TaskModel, write_model
+from stepreel.report import write_index
+from stepreel.result import Result
+from stepreel.storyboard.folders import name_folders
+from stepreel.storyboard.schema import Storyboard
+
+
+@dataclass
+class WrittenTask:
+    """The storyboards that were written, their folders, and what could not be written.
+
+    boards, folders, failures  by position among the sources; failures are of storyboards
+    unsaved                    why the model or the index could not be written
+    """
+
+    boards: dict[int, Storyboard] = field(default_factory=dict)
+    folders: dict[int, Path] = field(default_factory=dict)
+    failures: dict[int, str] = field(default_factory=dict)
+    index: Path | None = None
+    unsaved: list[str] = field(default_factory=list)
+
+
+def write_task(
+    results: Mapping[int, Result],
+    output: Path,
+    *,
+    model: TaskModel | None,
+    names: Sequence[str],
+    failures: Mapping[int, str],
+) -> WrittenTask:
+    """Write below `output`; what cannot be written costs nothing else.
+
+    results, failures  by position among the sources
+    model              what was learned; None with a model that was trained before
+    names              of all sources; with more than one, there is an index
+    """
+    written = WrittenTask()
+    recordings = {position: result.recording for position, result in results.items()}
+    written.folders = name_folders(recordings, output)
+    if model is not None:
+        try:
+            write_model(output / FOLDER, model)
+        except OutputError as problem:
+            written.unsaved.append(str(problem))
+    for position, result in results.items():
+        try:
+            written.boards[position] = result.write(written.folders[position])
+        except (OutputError, StoreError) as problem:
+            written.failures[position] = str(problem)
+    if len(names) > 1 and written.boards:
+        _write_index(written, output, names, {**failures, **written.failures})
+    return written
+
+
+def _write_index(
+    written: WrittenTask, output: Path, names: Sequence[str], failures: Mapping[int, str]
+) -> None:
+    failed = [(names[position], reason) for position, reason in sorted(failures.items())]
+    boards = [(written.folders[position].name, board) for position, board in written.boards.items()]
+    try:
+        written.index = write_index(output, boards, failed=failed)
+    except OutputError as problem:
+        written.unsaved.append(str(problem))

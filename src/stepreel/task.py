@@ -1,0 +1,104 @@
+"""Sources a user names → a task: its recordings with their tracks, and the settings for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from stepreel.config import Settings
+from stepreel.cues import make_cues
+from stepreel.errors import SettingsError
+from stepreel.features.sources import (
+    FeatureReading,
+    Source,
+    are_features,
+    extract_recordings,
+    read_feature_sources,
+)
+from stepreel.learn.model import TaskModel, check_extractors, check_fits
+from stepreel.learn.task_settings import resolve_model_settings, resolve_settings
+from stepreel.system.files import check_writable
+from stepreel.system.store import Store
+from stepreel.types import Progress, Recording, no_progress
+
+
+@dataclass(frozen=True)
+class Task:
+    """Recordings of one task with their tracks, and the settings to work on them with.
+
+    recordings  by position among the sources
+    failures    why the other sources could not be loaded, by position
+    """
+
+    settings: Settings
+    recordings: Mapping[int, Recording]
+    failures: Mapping[int, str]
+
+
+def load_task(
+    sources: Sequence[Source],
+    store: Store,
+    *,
+    preset: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    model: TaskModel | None = None,
+    reading: FeatureReading | None = None,
+    output: Path | None = None,
+    progress: Progress = no_progress,
+) -> Task:
+    """Resolve settings, then read features or extract them from videos.
+
+    SettingsError says what is wrong with the settings. A source that cannot be loaded is a
+    failure of its own, and the others are loaded.
+
+    output  where results will be written, if they will; checked before any long work
+    """
+    if are_features(sources):
+        task = _load_features(sources, preset, overrides, model, reading or FeatureReading())
+        if output is not None and task.recordings:
+            check_writable(output)
+        return task
+    if model is None:
+        settings = resolve_settings(preset, overrides)
+    else:
+        settings = resolve_model_settings(model, overrides, preset=preset)
+        cues = make_cues(settings.extract.cues)
+        check_extractors(model, {cue.name: cue.settings() for cue in cues})
+    if output is not None:
+        check_writable(output)
+    loaded = extract_recordings(
+        [source for source in sources if isinstance(source, Path)],
+        settings.extract,
+        store,
+        check=None if model is None else partial(check_fits, model),
+        progress=progress,
+    )
+    return Task(settings, loaded.recordings, loaded.failures)
+
+
+def _load_features(
+    sources: Sequence[Source],
+    preset: str | None,
+    overrides: Mapping[str, object] | None,
+    model: TaskModel | None,
+    reading: FeatureReading,
+) -> Task:
+    """Read features; the settings depend on their cues, or on those of the model."""
+    if model is None:
+        loaded = read_feature_sources(sources, reading)
+        first = next(iter(loaded.recordings.values()), None)
+        cues = [] if first is None else list(first.tracks)
+        settings = resolve_settings(preset, overrides, feature_cues=cues)
+        return Task(settings, loaded.recordings, loaded.failures)
+    model_cues = list(model.card.cues)
+    if reading.cues and list(reading.cues) != model_cues:
+        raise SettingsError(
+            f"the model was trained on the cues {', '.join(model_cues)}; leave out --cues (cues=…)"
+        )
+    settings = resolve_model_settings(model, overrides, preset=preset, for_videos=False)
+    loaded = read_feature_sources(
+        sources, replace(reading, cues=model_cues), check=partial(check_fits, model)
+    )
+    return Task(settings, loaded.recordings, loaded.failures)
