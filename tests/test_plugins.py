@@ -24,18 +24,61 @@ build-backend = "hatchling.build"
 name = "my-package"
 version = "0.1.0"
 """
-# Beside the examples: one that cannot be imported, one for a later version, two odd exports.
+# Beside the examples: everything that can be wrong with a plug-in.
 ODD_CODE = """\
-from stepreel.plugins import Export, Method
+from stepreel.plugins import DatasetFormat, Export, Method
 
-LATER = Method(lambda recordings, run: None, kind="other", title="Later", api_version=99)
+
+class MisnamedCue:
+    api_version = 1
+    name = "appearance"
+
+
+class HalfCue:
+    api_version = 1
+    name = "half"
+
+    def settings(self):
+        return {}
+
+    def prepare(self, folder):
+        pass
+
+    def extract(self, moments):
+        return {"features": [[0.0]] * len(moments)}
+
+
+class BareObject:
+    api_version = 1
+
+
+FAILING_DATASET = DatasetFormat(lambda request: 1 / 0, "Failing", "a", "b", api_version=1)
+EMPTY_DATASET = DatasetFormat(lambda request: None, "Empty", "a", "b", api_version=1)
+LATER = Method(lambda recordings, run: None, title="Later", api_version=99)
+WEIRD = Method(lambda recordings, run: None, kind="weird", api_version=1)
+RAISING = Method(lambda recordings, run: 1 / 0, api_version=1)
 BINARY = Export("steps.bin", lambda board: bytes(len(board.steps)), api_version=1)
 FAILING = Export("failing.txt", lambda board: board.nothing_like_this, api_version=1)
 """
 ODD_POINTS = {
-    "stepreel.cues": 'broken = "my_package.missing:Cue"',
-    "stepreel.methods": 'later = "my_package.odd:LATER"',
-    "stepreel.exports": 'binary = "my_package.odd:BINARY"\nfailing = "my_package.odd:FAILING"',
+    "stepreel.cues": {
+        "broken": "missing:Cue",
+        "exiting": "exiting:Cue",
+        "misnamed": "odd:MisnamedCue",
+        "half": "odd:HalfCue",
+    },
+    "stepreel.datasets": {
+        "failing": "odd:FAILING_DATASET",
+        "empty": "odd:EMPTY_DATASET",
+        "bare": "odd:BareObject",
+    },
+    "stepreel.methods": {
+        "later": "odd:LATER",
+        "weird": "odd:WEIRD",
+        "raising": "odd:RAISING",
+        "bare": "odd:BareObject",
+    },
+    "stepreel.exports": {"binary": "odd:BINARY", "failing": "odd:FAILING"},
 }
 
 
@@ -54,12 +97,13 @@ def site(tmp_path_factory):
     files, points = examples()
     package = source / "my_package"
     package.mkdir()
-    for name, code in {"__init__.py": "", "odd.py": ODD_CODE, **files}.items():
+    odd = {"__init__.py": "", "odd.py": ODD_CODE, "exiting.py": "raise SystemExit(3)\n"}
+    for name, code in {**odd, **files}.items():
         (package / name).write_text(code)
-    tables = [
-        f'[project.entry-points."{group}"]\n{lines}{ODD_POINTS.get(group, "")}\n'
-        for group, lines in points.items()
-    ]
+    tables = []
+    for group, lines in points.items():
+        odd_lines = [f'{name} = "my_package.{at}"\n' for name, at in ODD_POINTS[group].items()]
+        tables.append(f'[project.entry-points."{group}"]\n{lines}{"".join(odd_lines)}')
     (source / "pyproject.toml").write_text("\n".join([PROJECT, *tables]))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     options = ["--no-build-isolation", "--no-index", "--target", str(folder), str(source)]
@@ -114,7 +158,10 @@ def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepre
     for name in ("colour", "kitchen", "mixture", "audacity", "binary"):
         assert f"{name} (my-package 0.1.0)" in text
     assert "broken (my-package 0.1.0): ModuleNotFoundError" in text
+    assert "exiting (my-package 0.1.0): SystemExit" in text
     assert "later (my-package 0.1.0): it has api_version 99; this stepreel expects" in text
+    assert "weird (my-package 0.1.0): its kind is 'weird'; expected one of blind" in text
+    assert text.count("bare (my-package 0.1.0): it is of type type; expected ") == 2
 
 
 def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
@@ -134,12 +181,52 @@ def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
     assert list(model["cues"]) == ["colour", "motion"]
 
 
-def test_a_broken_cue_is_refused_by_name_and_reason(stepreel, tmp_path):
+@pytest.mark.parametrize(
+    ("cue", "reason"),
+    [
+        ("broken", "broken, from the package my-package 0.1.0, cannot be used"),
+        ("misnamed", "the cue misnamed calls itself 'appearance'"),
+        ("half", "take.mp4: the cue half failed at 0.0 s (ValueError: it returned features; exp"),
+    ],
+)
+def test_a_cue_that_cannot_be_used_is_refused_by_name_and_reason(stepreel, tmp_path, cue, reason):
     video = write_video(tmp_path / "take.mp4", steady(30), busy_task())
-    done = stepreel("run", video, "-o", tmp_path / "out", "--set", "extract.cues=broken")
+    done = stepreel("run", video, "-o", tmp_path / "out", "--set", f"extract.cues={cue}")
     assert done.returncode == 2
-    assert "broken, from the package my-package 0.1.0, cannot be used" in done.stderr
+    assert reason in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("dataset", "reason"),
+    [
+        ("failing", "the reader of Failing failed (ZeroDivisionError"),
+        ("empty", "the reader of Empty returned no list of LabelledTask"),
+        ("bare", "bare, from the package my-package 0.1.0, cannot be used"),
+    ],
+)
+def test_a_dataset_that_cannot_be_used_is_refused_by_name_and_reason(
+    stepreel, kitchen, dataset, reason
+):
+    done = stepreel("evaluate", dataset, kitchen, "--baselines-only")
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_method_whose_code_changed_is_run_again(stepreel, kitchen, site, tmp_path):
+    options = ["-k", 2, "--seeds", 1, "--methods", "mixture", "-o", tmp_path / "out"]
+    figures = []
+    module = site / "my_package" / "mixture.py"
+    code = module.read_text()
+    for text in (code, code.replace("return np.split(labels", "return np.split(0 * labels")):
+        module.write_text(text)
+        done = stepreel("evaluate", "kitchen", kitchen, *options)
+        assert done.returncode == 0, done.stderr
+        results = json.loads((tmp_path / "out" / "results.json").read_text())
+        figures.append(results["protocols"]["strict"]["mixture"]["f1"]["mean"])
+    module.write_text(code)
+    assert figures[0] > 95 > 70 > figures[1]
 
 
 def test_a_dataset_and_a_method_of_a_package_serve_evaluate(stepreel, kitchen, tmp_path):
@@ -152,6 +239,8 @@ def test_a_dataset_and_a_method_of_a_package_serve_evaluate(stepreel, kitchen, t
     assert strict["mixture"]["f1"]["mean"] > 95
     assert results["method_kinds"]["mixture"] == "other"
     assert "api_version 99" in results["skipped"]["later"]
+    assert "expected Method" in results["skipped"]["bare"]
+    assert results["skipped"]["raising"] == "ZeroDivisionError: division by zero"
     assert "later" in done.stdout
 
 

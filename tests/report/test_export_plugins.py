@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from boards import make_board, pictures_of
 
-from stepreel.report import EXPORTS, write, write_report
-from stepreel.system.registry import Registry
+from stepreel.report import EXPORTS, Export, write, write_report
+from stepreel.system.registry import Registry, must_be
 
 SMALLEST = """
 from stepreel.report import Export
@@ -37,7 +37,9 @@ def install(tmp_path: Path, monkeypatch):
         )
         monkeypatch.syspath_prepend(str(site))
         monkeypatch.delitem(sys.modules, "extras", raising=False)
-        monkeypatch.setattr(write, "EXPORTS", Registry("stepreel.exports", EXPORTS.own))
+        monkeypatch.setattr(
+            write, "EXPORTS", Registry("stepreel.exports", EXPORTS.own, check=must_be(Export))
+        )
         write._warn_once.cache_clear()
 
     return install_package
@@ -81,7 +83,7 @@ def test_an_export_may_be_bytes_in_a_folder_of_its_own(install, tmp_path: Path):
         ("Export('titles.txt', lambda board: 'x', api_version=1)", "'titles.txt' is already used"),
         ("Export('pictures', lambda board: 'x', api_version=1)", "Error"),
         ("Export(7, lambda board: 'x', api_version=1)", "TypeError"),
-        ("type('Wrong', (), {'api_version': 1})", "AttributeError"),
+        ("type('Wrong', (), {'api_version': 1})", "expected Export"),
         ("Export('a.txt', lambda board: 'x')", "has no api_version"),
         ("Export('a.txt', lambda board: 'x', api_version=2)", "has api_version 2"),
     ],

@@ -44,7 +44,9 @@ class Cue(Protocol):
 
 
 CUES: Registry[Callable[[], Cue]] = Registry(
-    "stepreel.cues", {"appearance": AppearanceCue, "motion": MotionCue}
+    "stepreel.cues",
+    {"appearance": AppearanceCue, "motion": MotionCue},
+    check=lambda cue: "" if isinstance(cue, type) else f"it is {cue!r}; expected a class",
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stepreel.evaluation.compare import TaskComparison
-from stepreel.evaluation.methods.catalog import METHODS, of_kind, plugin_package
+from stepreel.evaluation.methods.catalog import METHODS, of_kind
 from stepreel.evaluation.methods.learned import LEARNED_METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.prediction_scores import FIGURES, STEP_FIGURES, PredictionScores
@@ -210,7 +210,7 @@ def describe_settings(comparisons: Sequence[TaskComparison], plan: Plan) -> Eval
         methods={
             **{method: text for method, text in CLUSTERED.items() if method in ran},
             **{method: _settings_used(method, ran[method], plan) for method in learned},
-            **{m: f"{METHODS[m].title or m} ({plugin_package(m)})" for m in added},
+            **{m: f"{METHODS[m].title or m} ({METHODS.package_of(m)})" for m in added},
         },
         **optional,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from stepreel.errors import DatasetError, StepreelError, StoreError
 from stepreel.evaluation.methods.base import MethodKind, Prediction, RecordingTimes
 from stepreel.evaluation.methods.catalog import METHODS
-from stepreel.evaluation.methods.runner import MethodRunner
+from stepreel.evaluation.methods.runner import MethodRunner, predict_blind
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.prediction_scores import PredictionScores, score_prediction
 from stepreel.evaluation.plan import Plan
@@ -63,11 +63,11 @@ def compare(
 ) -> TaskComparison:
     """Predict with every method and seed, then score; a method that fails is skipped with a reason.
 
+    runner    not needed where there are only labels: then only blind methods can run
     train_on  how many recordings learned methods train on; all are predicted and scored
     """
     if not prepared.has_steps:
         raise DatasetError(nothing_to_score(prepared))
-    runner = runner or MethodRunner()
     comparison = TaskComparison(prepared, plan.n_clusters)
     for name in plan.methods:
         try:
@@ -97,7 +97,11 @@ def nothing_to_score(prepared: PreparedTask) -> str:
 
 
 def _predict_seeds(
-    name: str, prepared: PreparedTask, plan: Plan, runner: MethodRunner, train_on: int | None
+    name: str,
+    prepared: PreparedTask,
+    plan: Plan,
+    runner: MethodRunner | None,
+    train_on: int | None,
 ) -> list[Prediction]:
     """Return one prediction per seed; DatasetError if features are needed and missing."""
     method = METHODS[name]
@@ -106,10 +110,11 @@ def _predict_seeds(
     for number, seed in enumerate(seeds, start=1):
         if method.kind == "blind":
             times = [RecordingTimes(times) for times in prepared.times]
-            predictions.append(runner.predict_blind(name, times, plan.n_clusters, seed))
+            predictions.append(predict_blind(name, times, plan.n_clusters, seed))
             continue
         if prepared.recordings is None:
             raise DatasetError(f"needs features: {prepared.blind_because}")
+        assert runner is not None
         settings = plan.settings_of(name, prepared.cues, seed=seed)
         label = f"{name} {number}/{len(plan.seeds)}"
         named = replace(runner, progress=_prefixed(runner.progress, label))

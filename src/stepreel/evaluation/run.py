@@ -11,7 +11,13 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from stepreel.errors import DatasetError, DatasetMissingError, SettingsError
+from stepreel.errors import (
+    DatasetError,
+    DatasetMissingError,
+    PluginError,
+    SettingsError,
+    StepreelError,
+)
 from stepreel.evaluation.build_results import build_results
 from stepreel.evaluation.compare import compare, nothing_to_score
 from stepreel.evaluation.datasets.base import DatasetFormat, LabelledTask, Request
@@ -129,7 +135,7 @@ def evaluate(
     )
     facts = {"name": dataset, "title": kind.title, "root": folder.resolve().name, "task": task}
     with naming_left_out(problems):
-        tasks = read_tasks(kind, request)
+        tasks = read_tasks(kind, request, is_plugin=dataset not in DATASETS.own)
         if output is not None:
             check_writable(Path(output))
         evaluation = evaluate_tasks(
@@ -161,7 +167,9 @@ def _dataset_format(
     return kind
 
 
-def read_tasks(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
+def read_tasks(
+    kind: DatasetFormat, request: Request, *, is_plugin: bool = False
+) -> list[LabelledTask]:
     """Read a dataset; if it is missing, say where to get it and which layout is expected."""
     try:
         if request.root.is_file():
@@ -173,9 +181,21 @@ def read_tasks(kind: DatasetFormat, request: Request) -> list[LabelledTask]:
         raise DatasetMissingError(
             f"{problem}\n{kind.title}: get it from {kind.source}\nexpected layout:\n{kind.layout}"
         ) from None
+    except Exception as problem:
+        if not is_plugin or isinstance(problem, StepreelError):
+            raise
+        raise PluginError(
+            f"the reader of {kind.title} failed ({type(problem).__name__}: {problem})"
+        ) from problem
+    if is_plugin and not _are_tasks(tasks):
+        raise PluginError(f"the reader of {kind.title} returned no list of LabelledTask")
     if not any(task.recordings for task in tasks):
         raise DatasetError(f"{request.root}: contains no labelled recording that can be used")
     return tasks
+
+
+def _are_tasks(tasks: object) -> bool:
+    return isinstance(tasks, list) and all(isinstance(task, LabelledTask) for task in tasks)
 
 
 def evaluate_tasks(

@@ -279,7 +279,10 @@ def _run(video: VideoFile, extractors: Sequence[Cue], batch: Sequence[Moment]) -
 def _extract(video: VideoFile, extractor: Cue, batch: Sequence[Moment]) -> Arrays:
     """Turn any error of a cue into a RecordingError, so that other recordings are not affected."""
     try:
-        return extractor.extract(batch)
+        arrays = extractor.extract(batch)
+        if "sizes" not in arrays:  # previews have no features
+            _check_features(arrays, len(batch))
+        return arrays
     except (StepreelError, KeyboardInterrupt, MemoryError):
         raise
     except Exception as problem:
@@ -287,6 +290,18 @@ def _extract(video: VideoFile, extractor: Cue, batch: Sequence[Moment]) -> Array
             f"{video.name}: the cue {extractor.name} failed at {batch[0].time:.1f} s "
             f"({type(problem).__name__}: {problem}); choose other cues with --set extract.cues=…"
         ) from problem
+
+
+def _check_features(arrays: Arrays, n_moments: int) -> None:
+    """Raise ValueError unless a cue returned `features` (n, D) and `valid` (n,)."""
+    if not {"features", "valid"} <= set(arrays):
+        raise ValueError(f"it returned {', '.join(arrays)}; expected features and valid")
+    features, valid = np.asarray(arrays["features"]), np.asarray(arrays["valid"])
+    if features.ndim != 2 or len(features) != n_moments or valid.shape != (n_moments,):
+        raise ValueError(
+            f"it returned features {features.shape} and valid {valid.shape} for {n_moments} "
+            "moments; expected (n, D) and (n,)"
+        )
 
 
 def _concatenate(pieces: Sequence[Arrays]) -> dict[str, NDArray[Any]]:

@@ -7,7 +7,7 @@ reported with the reason; all others keep working.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -38,9 +38,14 @@ class Origin:
 class Registry(Mapping[str, T], Generic[T]):
     """A mapping from names to extensions; entry points are imported on first use."""
 
-    def __init__(self, group: str, own: Mapping[str, T]) -> None:
+    def __init__(self, group: str, own: Mapping[str, T], *, check: Callable[[object], str]) -> None:
+        """Keep the package's own extensions.
+
+        check  says why an object of a plug-in cannot be used; empty if it can
+        """
         self.group = group
         self.own = own
+        self._check = check
         self._loaded: dict[str, T] = {}
         self._problems: dict[str, str] = {}
 
@@ -73,7 +78,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def _load(self, point: EntryPoint) -> None:
         try:
             extension: T = point.load()
-        except Exception as problem:  # importing a plug-in can raise anything
+        except (Exception, SystemExit) as problem:  # importing a plug-in can raise anything
             self._problems[point.name] = f"{type(problem).__name__}: {problem}"
             return
         expected = API_VERSIONS[self.group]
@@ -83,6 +88,8 @@ class Registry(Mapping[str, T], Generic[T]):
             self._problems[point.name] = (
                 f"it {version}; this stepreel expects api_version = {expected} for {self.group}"
             )
+        elif unfit := self._check(extension):
+            self._problems[point.name] = unfit
         else:
             self._loaded[point.name] = extension
 
@@ -95,6 +102,10 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self.own) + len(self._plugins)
+
+    def package_of(self, name: str) -> str:
+        """Return the package and version an extension comes from."""
+        return OWN if name in self.own else _package(self._plugins[name])
 
     def usable(self) -> dict[str, T]:
         """Return all extensions that can be imported and have the right version."""
@@ -119,6 +130,21 @@ class Registry(Mapping[str, T], Generic[T]):
             if name not in self._plugins
         ]
         return [*(Origin(name, OWN) for name in self.own), *plugins, *clashes]
+
+
+def must_be(expected: type) -> Callable[[object], str]:
+    """Return a check that an extension is an object of a class.
+
+    >>> must_be(int)("3"), must_be(int)(3)
+    ('it is of type str; expected int', '')
+    """
+
+    def check(extension: object) -> str:
+        if isinstance(extension, expected):
+            return ""
+        return f"it is of type {type(extension).__name__}; expected {expected.__name__}"
+
+    return check
 
 
 def _package(point: EntryPoint) -> str:

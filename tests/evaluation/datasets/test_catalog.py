@@ -11,7 +11,7 @@ from stepreel.errors import PluginError
 from stepreel.evaluation.datasets import catalog
 from stepreel.evaluation.datasets.base import DatasetFormat, Request
 from stepreel.evaluation.truth.annotation import Problems
-from stepreel.system.registry import Registry
+from stepreel.system.registry import Registry, must_be
 
 PLUGIN = '''\
 from functools import partial
@@ -58,7 +58,7 @@ def package(tmp_path: Path) -> Path:
 def datasets(package: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[DatasetFormat]:
     """Look for installed packages again."""
     monkeypatch.syspath_prepend(package)
-    return Registry("stepreel.datasets", catalog.DATASETS.own)
+    return Registry("stepreel.datasets", catalog.DATASETS.own, check=must_be(DatasetFormat))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from stepreel.evaluation.datasets import (
     videos,
 )
 from stepreel.evaluation.datasets.base import DatasetFormat
-from stepreel.system.registry import Registry
+from stepreel.system.registry import Registry, must_be
 
 DATASETS: Registry[DatasetFormat] = Registry(
     "stepreel.datasets",
@@ -33,4 +33,5 @@ DATASETS: Registry[DatasetFormat] = Registry(
         "gtea": frame_labels.GTEA,
         "jigsaws": jigsaws.FORMAT,
     },
+    check=must_be(DatasetFormat),
 )

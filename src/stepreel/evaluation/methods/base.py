@@ -11,11 +11,11 @@ The smallest method labels a list of recordings:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from stepreel.config import Settings
-from stepreel.system.machine import Device, cache_folder
+from stepreel.system.machine import Device
 from stepreel.system.store import Store
 from stepreel.types import Labels, Progress, Seconds, no_progress
 
@@ -49,6 +49,14 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class BlindRun:
+    """What a blind method is given in addition to the recordings' times."""
+
+    n_clusters: int
+    seed: int
+
+
+@dataclass(frozen=True)
 class MethodRun:
     """What a method is given in addition to the recordings.
 
@@ -65,7 +73,7 @@ class MethodRun:
     settings: Settings
     n_clusters: int
     seed: int
-    store: Store = field(default_factory=lambda: Store(cache_folder()))
+    store: Store
     device: Device = "auto"
     progress: Progress = no_progress
     train_on: Sequence[int] | None = None
@@ -85,8 +93,8 @@ class RecordingTimes:
 class Method:
     """A method to compare.
 
-    predict      predict(recordings, run); `recordings` are `stepreel.types.Recording`s, or
-                 `RecordingTimes` if the method is blind
+    predict      predict(recordings, run); `recordings` are `stepreel.types.Recording`s and `run`
+                 is a `MethodRun`; a blind method gets `RecordingTimes` and a `BlindRun`
     kind         "blind" sees lengths only and runs on datasets without features; "clustered"
                  clusters raw features; both are null baselines. "learned" trains on the
                  recordings, without labels; "other" is anything else.
@@ -95,7 +103,7 @@ class Method:
     api_version  version of this contract that a method of another package was written for
     """
 
-    predict: Callable[[Sequence[Any], MethodRun], Prediction]
+    predict: Callable[[Sequence[Any], Any], Prediction]
     kind: MethodKind = "other"
     title: str = ""
     uses_seed: bool = True

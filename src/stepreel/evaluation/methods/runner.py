@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from stepreel.config import Settings, load_settings
+from stepreel.config import Settings
 from stepreel.errors import PluginError
-from stepreel.evaluation.methods.base import MethodRun, Prediction, RecordingTimes
-from stepreel.evaluation.methods.catalog import METHODS, plugin_package
+from stepreel.evaluation.methods.base import (
+    BlindRun,
+    MethodRun,
+    Prediction,
+    RecordingTimes,
+)
+from stepreel.evaluation.methods.catalog import METHODS, describe_plugin
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn import METHOD_VERSION
-from stepreel.system.machine import Device, cache_folder
+from stepreel.system.machine import Device
 from stepreel.system.names import safe_name
 from stepreel.system.store import Entry, Store
 from stepreel.types import Progress, Recording, no_progress
@@ -22,21 +27,21 @@ from stepreel.types import Progress, Recording, no_progress
 EVALUATION_VERSION = 1  # raise it when the same recordings and settings would give other labels
 
 
+def predict_blind(
+    method: str, recordings: Sequence[RecordingTimes], n_clusters: int, seed: int
+) -> Prediction:
+    """Label recordings by their length only; this is fast, and not stored."""
+    prediction = METHODS[method].predict(recordings, BlindRun(n_clusters, seed))
+    return _checked(method, prediction, recordings, n_clusters)
+
+
 @dataclass(frozen=True)
 class MethodRunner:
     """Runs methods with one store, on one device."""
 
-    store: Store = field(default_factory=lambda: Store(cache_folder()))
+    store: Store
     device: Device = "auto"
     progress: Progress = no_progress
-
-    def predict_blind(
-        self, method: str, recordings: Sequence[RecordingTimes], n_clusters: int, seed: int
-    ) -> Prediction:
-        """Label recordings by their length only; this is fast, and not stored."""
-        settings = load_settings("paper")
-        run = MethodRun(settings, n_clusters, seed, self.store, self.device, self.progress)
-        return _checked(method, METHODS[method].predict(recordings, run), recordings, n_clusters)
 
     def predict(
         self,
@@ -83,8 +88,7 @@ class MethodRunner:
             "settings": settings.model_dump(mode="json"),
             "learn_from": None if train_on is None else list(train_on),
         }
-        if (package := plugin_package(method)) is not None:
-            description |= {"plugin": package, "name": method}
+        description |= describe_plugin(method)
         return Entry(self.store.root / "predictions", safe_name(method), description)
 
 

@@ -14,7 +14,7 @@ from stepreel.report.exports.markdown import to_markdown
 from stepreel.report.exports.webvtt import to_webvtt
 from stepreel.report.exports.youtube import to_youtube
 from stepreel.storyboard.schema import Storyboard
-from stepreel.system.registry import Registry
+from stepreel.system.registry import Registry, must_be
 
 __all__ = ["EXPORTS", "Export"]
 
@@ -42,4 +42,5 @@ EXPORTS: Registry[Export] = Registry(
         "youtube": Export("chapters-youtube.txt", to_youtube),
         "ffmetadata": Export("chapters.ffmeta", to_ffmetadata),
     },
+    check=must_be(Export),
 )
