@@ -59,10 +59,15 @@ def test_several_recordings_of_a_task_are_learned_together(videos):
 def test_features_of_your_own_are_a_file(tmp_path):
     times, features = hands()["hands"]
     np.savez(tmp_path / "take.npz", times=times, hands=features, gaze=features[:, :2])
-    result = find_key_steps(tmp_path / "take.npz", cues=["hands"], clusters=4, **FAST)
+    result = find_key_steps(tmp_path / "take.npz", cues="hands", clusters=4, **FAST)
     assert len(result.steps) == 4
+    np.save(tmp_path / "seconds.npy", times)
     np.save(tmp_path / "bare.npy", features)
-    result = find_key_steps(tmp_path / "bare.npy", fps=4, clusters=4, **FAST)
+    result = find_key_steps(tmp_path / "bare.npy", fps=4, clusters=4, progress=None, **FAST)
+    assert result.storyboard.recording.duration_seconds == 15.0
+    (result,) = find_key_steps(
+        [tmp_path / "bare.npy"], times=tmp_path / "seconds.npy", clusters=4, **FAST
+    )
     assert result.storyboard.recording.duration_seconds == 15.0
 
 
@@ -240,10 +245,24 @@ def test_a_wrong_setting_is_a_value_error_that_lists_the_known_ones(shelf):
 
 
 def test_a_source_of_another_kind_is_a_type_error():
+    for source in (None, 3):
+        with pytest.raises(TypeError, match="a source is a path or a dict of arrays, not"):
+            find_key_steps(source)
     with pytest.raises(TypeError, match="a source is a path or a dict of arrays, not int"):
         find_key_steps([3])
     with pytest.raises(ValueError, match="no source given"):
         find_key_steps([])
+
+
+def test_options_that_would_have_no_effect_are_refused(shelf):
+    with pytest.raises(ValueError, match=r"\(cues=…, fps=…, times=…\) are for feature files"):
+        find_key_steps(shelf, cues=["hands"])
+    with pytest.raises(ValueError, match=r"\(fps=…\): -1 is not a rate above 0"):
+        find_key_steps(hands(), fps=-1)
+    with pytest.raises(ValueError, match=r"on_error='ignore'; expected raise or skip"):
+        find_key_steps([shelf], on_error="ignore")
+    with pytest.raises(ValueError, match=r"shelf\.mp4 is named twice"):
+        find_key_steps([shelf, shelf])
 
 
 def test_videos_and_features_do_not_mix(shelf):
@@ -255,6 +274,9 @@ def test_videos_and_features_do_not_mix(shelf):
     ("source", "message"),
     [
         ({}, "no arrays"),
+        ({3: ([0, 1], np.eye(2))}, "3 is not a name; expected names of cues"),
+        ({"hands": ([0, 1], [[1, 2], [3]])}, r"hands: not arrays .*expected times \(T,\)"),
+        ({"times": ([0, 1], np.eye(2))}, "'times' cannot be the name of a cue"),
         ({"hands": np.eye(4)}, r"hands: expected a pair \(times, features\)"),
         ({"a": ([0, 1], np.eye(2)), "b": ([0, 2], np.eye(2))}, "b: its times differ from those of"),
         ({"hands": ([0, 0], np.eye(2))}, "times must be finite and increasing seconds"),

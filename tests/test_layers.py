@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import stepreel
+
 SOURCE = Path(__file__).parents[1] / "src" / "stepreel"
 
 # From the first stage to the last; a module may import from its own layer or an earlier one.
@@ -59,7 +61,10 @@ def modules() -> dict[str, Path]:
 
 
 def imported(path: Path) -> set[str]:
-    """Return the modules of this package that a file imports, anywhere in it."""
+    """Return the modules of this package that a file imports, anywhere in it.
+
+    A public name, as in `from stepreel import evaluate`, counts as the module it comes from.
+    """
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -67,7 +72,13 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.removeprefix("stepreel.") for name in names if name.startswith("stepreel.")}
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            is_public_names = path == SOURCE / "__init__.py"
+            assert called not in ("import_module", "__import__") or is_public_names, path
+    assert "stepreel" not in names, f"{path}: import stepreel; name the module instead"
+    ours = {name.removeprefix("stepreel.") for name in names if name.startswith("stepreel.")}
+    return {stepreel._HOME.get(name, name).removeprefix("stepreel.") for name in ours}
 
 
 def imports() -> dict[str, set[str]]:
@@ -87,6 +98,15 @@ def position(layers: tuple[tuple[str, ...], ...], name: str) -> int:
     places = [number for number, layer in enumerate(layers) if name in layer]
     assert places, f"{name} is in no layer: add it to tests/test_layers.py"
     return places[0]
+
+
+def test_a_public_name_counts_as_the_module_it_comes_from(tmp_path):
+    (tmp_path / "a.py").write_text("def f():\n    from stepreel import evaluate\n")
+    assert imported(tmp_path / "a.py") == {"evaluation.run"}
+    for hidden in ("import stepreel", "importlib.import_module('stepreel.cli.run')"):
+        (tmp_path / "a.py").write_text(hidden)
+        with pytest.raises(AssertionError):
+            imported(tmp_path / "a.py")
 
 
 def test_every_module_has_a_layer():

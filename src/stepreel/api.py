@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 from stepreel import pipeline
 from stepreel.config import Settings
@@ -39,12 +39,13 @@ def find_key_steps(  # type: ignore[overload-overlap]  # a str is a sequence of 
     preset: str | None = ...,
     seed: int | None = ...,
     model: Model | AnyPath | None = ...,
-    cues: Sequence[str] = ...,
+    cues: str | Sequence[str] = ...,
     fps: float | None = ...,
+    times: AnyPath | None = ...,
     device: str = ...,
     cache: AnyPath | None = ...,
     on_error: OnError = ...,
-    progress: Progress = ...,
+    progress: Progress | None = ...,
     **settings: object,
 ) -> Result: ...
 
@@ -59,12 +60,13 @@ def find_key_steps(
     preset: str | None = ...,
     seed: int | None = ...,
     model: Model | AnyPath | None = ...,
-    cues: Sequence[str] = ...,
+    cues: str | Sequence[str] = ...,
     fps: float | None = ...,
+    times: AnyPath | None = ...,
     device: str = ...,
     cache: AnyPath | None = ...,
     on_error: OnError = ...,
-    progress: Progress = ...,
+    progress: Progress | None = ...,
     **settings: object,
 ) -> list[Result]: ...
 
@@ -78,12 +80,13 @@ def find_key_steps(
     preset: str | None = None,
     seed: int | None = None,
     model: Model | AnyPath | None = None,
-    cues: Sequence[str] = (),
+    cues: str | Sequence[str] = (),
     fps: float | None = None,
+    times: AnyPath | None = None,
     device: str = "auto",
     cache: AnyPath | None = None,
     on_error: OnError = "raise",
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
     **settings: object,
 ) -> Result | list[Result]:
     """Find the key steps of one recording, or of several recordings of one task.
@@ -102,10 +105,12 @@ def find_key_steps(
     model     a trained model, or its folder: its steps are found again, nothing is learned
     cues      arrays of feature files to use, the main one first; all if empty
     fps       moments per second of feature files without times
+    times     a file of times, or a folder of such files named like the recordings
     device    "auto", "cpu", "cuda" or "mps"
     cache     folder for features and models (`stepreel info` shows the usual one)
     on_error  "raise" a RecordingError for the first source that cannot be read, or "skip" it with
-              a warning in the log; a single source always raises
+              a warning in the log: the list is then shorter, and `result.recording.path` tells
+              which is which; a single source always raises
     progress  called as progress(what, done, total) during long work
     settings  any other setting, with two underscores for the dot: train__epochs=20
 
@@ -115,8 +120,12 @@ def find_key_steps(
     """
     if isinstance(source, str | PathLike | Mapping):
         sources, is_list = [_as_source(source)], False
+    elif isinstance(source, Iterable):
+        sources, is_list = [_as_source(item) for item in source], True
     else:
-        sources, is_list = [_as_source(one) for one in source], True
+        sources, is_list = [_as_source(source)], False
+    if on_error not in get_args(OnError):
+        raise ValueError(f"on_error={on_error!r}; expected {' or '.join(get_args(OnError))}")
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
     found = pipeline.run(
@@ -125,10 +134,10 @@ def find_key_steps(
         preset=preset,
         overrides=_overrides(clusters, top, seed, settings),
         model=_as_model(model),
-        reading=FeatureReading(cues, fps),
+        reading=_reading(cues, fps, times),
         output=None if output is None else Path(output),
         device=usable_device(device),
-        progress=progress,
+        progress=progress or no_progress,
         on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
     )
     if found.written is not None:
@@ -170,13 +179,15 @@ class Model:
         *,
         cues: Sequence[str] | None = None,
         fps: float | None = None,
+        times: AnyPath | None = None,
         device: str = "auto",
         cache: AnyPath | None = None,
-        progress: Progress = no_progress,
+        progress: Progress | None = None,
     ) -> FeatureTrack:
         """Embed a recording: `.times` (T,), `.features` (T, D), `.valid` (T,).
 
-        cues  of the model to embed by, if not those it was trained to use
+        cues        of the model to embed by, if not those it was trained to use
+        fps, times  of feature files without times, as for `find_key_steps`
         """
         from stepreel.learn.inference import embed_with_model
 
@@ -185,8 +196,8 @@ class Model:
             [_as_source(source)],
             _store(cache),
             model=self.task_model,
-            reading=FeatureReading((), fps),
-            progress=progress,
+            reading=_reading((), fps, times),
+            progress=progress or no_progress,
         )
         _raise_or_skip(task, "raise")
         recordings = list(task.recordings.values())
@@ -209,9 +220,13 @@ class Model:
         output: AnyPath | None = None,
         **options: Any,
     ) -> Result | list[Result]:
-        """Find the model's kinds of steps; `options` as for `stepreel.find_key_steps`."""
-        found: Result | list[Result] = find_key_steps(source, output, model=self, **options)
-        return found
+        """Find the model's kinds of steps in one recording, or in several.
+
+        options  top, fps, times, device, cache, on_error, progress and key_steps__… settings, as
+                 for `stepreel.find_key_steps`; what the model was trained with cannot change
+        """
+        results: Result | list[Result] = find_key_steps(source, output, model=self, **options)
+        return results
 
     def __repr__(self) -> str:
         cues = ", ".join(f"{cue} ({width})" for cue, width in self.cues.items())
@@ -227,6 +242,12 @@ def _as_source(source: AnySource) -> Source:
         f"a source is a path or a dict of arrays, not {type(source).__name__}: "
         'find_key_steps("shelf.mp4") or find_key_steps({"hands": (times, features)})'
     )
+
+
+def _reading(cues: str | Sequence[str], fps: float | None, times: AnyPath | None) -> FeatureReading:
+    names = cues.split(",") if isinstance(cues, str) else cues
+    stripped = tuple(name.strip() for name in names if name.strip())
+    return FeatureReading(stripped, fps, None if times is None else Path(times))
 
 
 def _as_model(model: Model | AnyPath | None) -> TaskModel | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,8 +57,10 @@ def load_task(
 
     output  where results will be written, if they will; checked before any long work
     """
+    reading = reading or FeatureReading()
+    _check_sources(sources, reading)
     if are_features(sources):
-        task = _load_features(sources, preset, overrides, model, reading or FeatureReading())
+        task = _load_features(sources, preset, overrides, model, reading)
         if output is not None and task.recordings:
             check_writable(output)
         return task
@@ -76,6 +80,20 @@ def load_task(
         progress=progress,
     )
     return Task(settings, loaded.recordings, loaded.failures)
+
+
+def _check_sources(sources: Sequence[Source], reading: FeatureReading) -> None:
+    """Refuse options that do not fit the sources, and a file that is named twice."""
+    if not are_features(sources) and reading != FeatureReading():
+        raise SettingsError(
+            "--cues, --fps and --times (cues=…, fps=…, times=…) are for feature files, and these "
+            "are videos; --set extract.cues=… (extract__cues=…) names cues of videos"
+        )
+    if reading.fps is not None and not 0 < reading.fps < math.inf:
+        raise SettingsError(f"--fps (fps=…): {reading.fps:g} is not a rate above 0")
+    files = [os.path.realpath(source) for source in sources if isinstance(source, Path)]
+    if twice := [file for file in files if files.count(file) > 1]:
+        raise SettingsError(f"{Path(twice[0]).name} is named twice; name every recording once")
 
 
 def _load_features(
@@ -99,6 +117,6 @@ def _load_features(
         )
     settings = resolve_model_settings(model, overrides, preset=preset, for_videos=False)
     loaded = read_feature_sources(
-        sources, replace(reading, cues=model_cues), check=partial(check_fits, model)
+        sources, replace(reading, cues=tuple(model_cues)), check=partial(check_fits, model)
     )
     return Task(settings, loaded.recordings, loaded.failures)

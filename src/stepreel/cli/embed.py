@@ -78,7 +78,7 @@ def embed(
                 sources,
                 open_store(cache),
                 model=trained,
-                reading=feature_reading(None, fps, times, sources),
+                reading=feature_reading(None, fps, times),
                 output=output,
                 progress=progress,
             )

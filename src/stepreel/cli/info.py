@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stepreel.system.registry import Registry
 
 PACKAGES = ("av", "numpy", "onnxruntime", "opencv-python-headless", "scikit-learn", "torch")
-DECODERS = (
+CODECS = (
     "h264",
     "hevc",
     "vp8",
@@ -31,7 +31,7 @@ WIDTH = 100
 
 
 def info(cache: Cache = None) -> None:
-    """Show versions, plug-ins, decoders, device, cores and where caches are kept.
+    """Show versions, plug-ins, codecs, device, cores and where caches are kept.
 
     Cues, datasets, methods and exports from other packages are listed with
     the package they come from; one that cannot be used, with its reason.
@@ -50,7 +50,7 @@ def info(cache: Cache = None) -> None:
             "packages": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
             **{kind: _names(registry) for kind, registry in registries.items()},
             "backbones": f"{WEIGHTS} (embedded), DIS optical flow (no weights)",
-            "decoders": ", ".join(_decoders()),
+            "codecs": ", ".join(_codecs()),
             "presets": ", ".join(known_presets()),
             "device": f"{pick_device()} ({platform.machine()})",
             "cores": str(usable_cores()),
@@ -103,7 +103,7 @@ def _problems(registries: Mapping[str, Registry[Any]]) -> list[str]:
     ]
 
 
-def _decoders() -> list[str]:
+def _codecs() -> list[str]:
     import av
 
-    return [name for name in DECODERS if name in av.codecs_available]
+    return [name for name in CODECS if name in av.codecs_available]

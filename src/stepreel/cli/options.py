@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepreel.cli.terminal import refuse
-
 if TYPE_CHECKING:
     from stepreel.features.sources import FeatureReading
     from stepreel.system.store import Store
@@ -84,18 +82,11 @@ def open_store(cache: Path | None) -> Store:
     return Store(cache if cache is not None else cache_folder())
 
 
-def feature_reading(
-    cues: str | None, fps: float | None, times: Path | None, sources: Sequence[Path]
-) -> FeatureReading:
-    """Return how to read feature files; exit with an error if the sources are videos."""
-    from stepreel.features.sources import FeatureReading, are_features
+def feature_reading(cues: str | None, fps: float | None, times: Path | None) -> FeatureReading:
+    """Return how to read feature files."""
+    from stepreel.features.sources import FeatureReading
 
-    if (cues or fps or times) and not are_features(sources):
-        raise refuse(
-            "--cues, --fps and --times are for feature files, but these are videos; "
-            "choose cues of videos with --set extract.cues=…"
-        )
-    return FeatureReading(split_names(cues), fps, times)
+    return FeatureReading(tuple(split_names(cues)), fps, times)
 
 
 def unique_paths(paths: Sequence[Path]) -> list[Path]:

@@ -93,7 +93,7 @@ def run(
             preset=preset,
             overrides=overrides,
             model=model,
-            reading=feature_reading(cues, fps, times, sources),
+            reading=feature_reading(cues, fps, times),
             device=usable_device(device),
             cache=cache,
             quiet=quiet,

@@ -88,7 +88,7 @@ def train(
                 store,
                 preset=preset,
                 overrides=overrides,
-                reading=feature_reading(cues, fps, times, sources),
+                reading=feature_reading(cues, fps, times),
                 output=output,
                 progress=progress,
             )

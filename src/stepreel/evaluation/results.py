@@ -14,12 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from stepreel.errors import StepreelError
 from stepreel.evaluation.methods.base import NULL_KINDS, MethodKind
-from stepreel.storyboard.schema import DIALECT
-from stepreel.system.contracts import read_contract
+from stepreel.system.contracts import Contract, published_schema, read_contract
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,11 +39,7 @@ _KINDS_IN_VERSION_1: dict[str, MethodKind] = {
 }
 
 
-class _Contract(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class MetricFigure(_Contract):
+class MetricFigure(Contract):
     """One figure of a task metric, over seeds; null if it does not exist for any task."""
 
     mean: float | None = Field(description="Mean over seeds.")
@@ -59,7 +54,7 @@ class Figure(MetricFigure):
     std: float = Field(description="Standard deviation of the population, over seeds.")
 
 
-class StepFigures(_Contract):
+class StepFigures(Contract):
     """One true step under one protocol, in percent; 0 if no cluster is matched with it."""
 
     name: str
@@ -69,7 +64,7 @@ class StepFigures(_Contract):
     iou: Figure
 
 
-class MethodFigures(_Contract):
+class MethodFigures(Contract):
     """One method under one protocol, in percent."""
 
     f1: Figure
@@ -101,20 +96,20 @@ Protocols = dict[str, MethodTable]
 """By protocol, then by method"""
 
 
-class Scored(_Contract):
+class Scored(Contract):
     """Figures of a task, a group of tasks, or one point of a sweep."""
 
     protocols: Protocols = Field(description="By protocol, then by method.")
 
 
-class TaskMetric(_Contract):
+class TaskMetric(Contract):
     """A score other than localization."""
 
     note: str = Field(description="How to read it.")
     methods: dict[str, dict[str, MetricFigure]] = Field(description="By method, then by figure.")
 
 
-class TaskFacts(_Contract):
+class TaskFacts(Contract):
     """What was scored of one task."""
 
     group: str = Field(description="The dataset it is part of, if several are evaluated together.")
@@ -125,7 +120,7 @@ class TaskFacts(_Contract):
     steps: dict[str, str] = Field(description="Names of the true steps by id; 0 is background.")
 
 
-class DatasetFacts(_Contract):
+class DatasetFacts(Contract):
     """What was evaluated."""
 
     name: str = Field(description="Kind of dataset.")
@@ -138,7 +133,7 @@ class DatasetFacts(_Contract):
     tasks: dict[str, TaskFacts] = Field(description="By task.")
 
 
-class EvaluationSettings(_Contract):
+class EvaluationSettings(Contract):
     """How it was evaluated."""
 
     n_clusters: int = Field(description="K: kinds of steps to find.")
@@ -153,7 +148,7 @@ class EvaluationSettings(_Contract):
     trained_on: str | None = Field(default=None, description="What learned methods trained on.")
 
 
-class Results(_Contract):
+class Results(Contract):
     """Every figure of an evaluation, with what it was made from."""
 
     format: Literal["stepreel-results"]
@@ -251,7 +246,7 @@ class Results(_Contract):
 
 def results_schema() -> dict[str, Any]:
     """Return the published JSON schema of results.json."""
-    return {"$schema": DIALECT, **Results.model_json_schema()}
+    return published_schema(Results)
 
 
 def read_results(path: Path | str) -> Results:
@@ -259,7 +254,8 @@ def read_results(path: Path | str) -> Results:
     return read_contract(
         Path(path),
         Results,
-        expected=f"results of version 1 or {VERSION}",
+        expected=f"results of version 1 to {VERSION}",
+        newest=VERSION,
         schema_command="stepreel schema results",
     )
 

@@ -60,7 +60,9 @@ def explain_read_errors(path: Path) -> Iterator[None]:
         with explain_memory_errors(path):
             yield
     except FileNotFoundError:
-        raise RecordingError(f"{readable(path.name)}: does not exist") from None
+        raise RecordingError(
+            f"{readable(path.name)}: does not exist; check the name and the folder"
+        ) from None
     except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError) as problem:
         reason = (problem.strerror or problem) if isinstance(problem, OSError) else problem
         raise RecordingError(

@@ -180,6 +180,11 @@ def check_same_cues(recording: Recording, first: Recording) -> None:
 
 
 def _choose(label: str, arrays: Mapping[str, NDArray[Any]], cues: Sequence[str]) -> list[str]:
+    if TIMES in arrays and arrays[TIMES].ndim > 1:
+        raise RecordingError(
+            f"{label}: {TIMES!r} cannot be the name of a cue: it is the name of the times, which "
+            "have one dimension; rename the array"
+        )
     usable = [
         name
         for name, x in arrays.items()

@@ -35,7 +35,7 @@ class FeatureReading:
     times  a file of times, or a folder with one such file per recording, of the same name
     """
 
-    cues: Sequence[str] = ()
+    cues: tuple[str, ...] = ()
     fps: float | None = None
     times: Path | None = None
 
@@ -99,9 +99,16 @@ def _read(source: Source, position: int, reading: FeatureReading) -> Recording:
     arrays: dict[str, NDArray[Any]] = {}
     times: NDArray[Any] | None = None
     for cue, pair in source.items():
+        if not isinstance(cue, str):
+            raise RecordingError(f"{cue!r} is not a name; expected names of cues, as in 'hands'")
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise RecordingError(f"{cue}: expected a pair (times, features)")
-        cue_times, arrays[cue] = np.asarray(pair[0]), np.asarray(pair[1])
+        try:
+            cue_times, arrays[cue] = np.asarray(pair[0]), np.asarray(pair[1])
+        except ValueError as problem:
+            raise RecordingError(
+                f"{cue}: not arrays ({problem}); expected times (T,) and features (T, D)"
+            ) from problem
         if times is not None and not np.array_equal(times, cue_times):
             raise RecordingError(
                 f"{cue}: its times differ from those of {next(iter(source))}; all cues of a "

@@ -9,19 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from stepreel.system.contracts import read_contract
+from stepreel.system.contracts import Contract, published_schema, read_contract
 
 FORMAT_VERSION: Literal[2] = 2
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class _Contract(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Span(_Contract):
+class Span(Contract):
     """A span of time in the recording."""
 
     start: float = Field(ge=0, description="Start of the first moment, in seconds.")
@@ -78,7 +73,7 @@ class TimelineSpan(Span):
     step: int | None = Field(default=None, ge=1, description="Index of the key step it belongs to.")
 
 
-class Strip(_Contract):
+class Strip(Contract):
     """One picture with thumbnails of the whole recording, row by row."""
 
     file: str = Field(description="JPEG; path relative to this file.")
@@ -89,7 +84,7 @@ class Strip(_Contract):
     interval_seconds: float = Field(gt=0, description="Tile i shows the moment i x this.")
 
 
-class RecordingReference(_Contract):
+class RecordingReference(Contract):
     """The recording of this storyboard, and where to find it."""
 
     kind: Literal["video", "features"] = Field(
@@ -125,7 +120,7 @@ class RecordingReference(_Contract):
         return self
 
 
-class Storyboard(_Contract):
+class Storyboard(Contract):
     """The key steps of one recording and everything needed to show them."""
 
     format: Literal["stepreel-storyboard"] = "stepreel-storyboard"
@@ -167,7 +162,7 @@ class Storyboard(_Contract):
 
 def storyboard_schema() -> dict[str, Any]:
     """Return the published JSON schema of storyboard.json."""
-    return {"$schema": DIALECT, **Storyboard.model_json_schema()}
+    return published_schema(Storyboard)
 
 
 def read_storyboard(path: Path | str) -> Storyboard:
@@ -175,6 +170,7 @@ def read_storyboard(path: Path | str) -> Storyboard:
     return read_contract(
         Path(path),
         Storyboard,
-        expected=f"a storyboard of version {FORMAT_VERSION}",
+        expected=f"a storyboard of version 1 to {FORMAT_VERSION}",
+        newest=FORMAT_VERSION,
         schema_command="stepreel schema",
     )

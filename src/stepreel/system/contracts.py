@@ -1,21 +1,38 @@
-"""Read published JSON files, or say what is wrong with them."""
+"""Published JSON files: what they have in common, and how they are read."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stepreel.errors import StepreelError
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def read_contract(path: Path, model: type[Model], *, expected: str, schema_command: str) -> Model:
+class Contract(BaseModel):
+    """Base of published files: immutable, without unknown fields, infinities or NaN."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def published_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a published file, with the dialect it is written in."""
+    return {"$schema": DIALECT, **model.model_json_schema()}
+
+
+def read_contract(
+    path: Path, model: type[Model], *, expected: str, newest: int, schema_command: str
+) -> Model:
     """Read a JSON file as `model`; StepreelError says what is wrong with it.
 
-    expected        what the file should be: "a storyboard of version 2"
+    expected        what the file should be: "a storyboard"
+    newest          the newest version that can be read
     schema_command  the command that prints the expected form
     """
     try:
@@ -24,6 +41,10 @@ def read_contract(path: Path, model: type[Model], *, expected: str, schema_comma
         raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:
         raise StepreelError(f"{path}: is not UTF-8 text; expected {expected}") from problem
+    if (version := _version_of(text)) is not None and version > newest:
+        raise StepreelError(
+            f"{path}: has version {version}, but this stepreel reads up to {newest}; upgrade it"
+        )
     try:
         return model.model_validate_json(text)
     except ValidationError as problem:
@@ -33,3 +54,13 @@ def read_contract(path: Path, model: type[Model], *, expected: str, schema_comma
             f"{path}: not {expected}: {where}: {first['msg']} "
             f"(`{schema_command}` prints the expected form)"
         ) from problem
+
+
+def _version_of(text: str) -> int | None:
+    """Return the version a JSON file states, if it does."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    version = content.get("version") if isinstance(content, dict) else None
+    return version if isinstance(version, int) else None
