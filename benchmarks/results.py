@@ -10,14 +10,15 @@ kept, and the same command continues from there.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from results_document import Results, pages, write_pages
+from results_document import pages, write_pages
 from results_sets import ANNOTATIONS_ONLY, SETS, evaluate_arguments, in_folder
+
+from stepreel.evaluation.results import Results, read_results
 
 
 def evaluate(arguments: Sequence[str], data: Path, output: Path, cache: Path) -> Results | None:
@@ -31,8 +32,7 @@ def evaluate(arguments: Sequence[str], data: Path, output: Path, cache: Path) ->
     done = subprocess.run([*command, "-o", str(output), "--cache", str(cache)], check=False)
     if done.returncode not in (0, 1):  # 1: something was left out because of --lenient
         raise SystemExit(f"stepreel evaluate ended with status {done.returncode}")
-    results: Results = json.loads((output / "results.json").read_text(encoding="utf-8"))
-    return results
+    return read_results(output / "results.json")
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import textwrap
 from pathlib import Path
-from typing import Any
 
 from paper_tables import TABLES, PaperTable, Published
 from results_markdown import (
@@ -14,19 +13,20 @@ from results_markdown import (
     cell,
     code_block,
     f1_text,
+    figure_text,
     markdown,
     narrow_tables,
-    spread_text,
 )
 from results_sets import ANNOTATIONS_ONLY, SETS, shown_command
 
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
-from stepreel.evaluation.report.text import digits_for
+from stepreel.evaluation.report.figures import digits_for
+from stepreel.evaluation.report.verdict import judge
+from stepreel.evaluation.results import MethodTable, Results, Scored, TaskMetric
 from stepreel.system.files import write_text
 from stepreel.version import __version__
 
-Results = dict[str, Any]
 TEMPLATES = Path(__file__).parent / "results_templates"
 ENTRY = "results"  # the page that links to all others
 LEARNED = ("paper", "stepreel")
@@ -44,29 +44,25 @@ PUBLISHED = {
 }
 
 
-def best_null(methods: dict[str, Any]) -> str:
-    """Return the method with the highest F1 among those that learn nothing."""
-    nulls = [method for method in methods if method not in LEARNED]
-    return max(nulls, key=lambda method: methods[method]["f1"]["mean"])
-
-
 def headline_table(measured: dict[str, Results]) -> str:
     """One row per set: `strict` F1 beside the null baselines and the ceiling."""
     rows = []
     for dataset in SETS:
-        methods = measured[dataset.name]["protocols"]["strict"]
-        null = best_null(methods)
+        results = measured[dataset.name]
+        methods = results.protocols["strict"]
+        null = judge(results).null
+        assert null is not None
         texts = {
             "equal-split": f1_text(methods["equal-split"]),
             null: f1_text(methods[null]),
             **{method: f1_text(methods[method]) for method in LEARNED},
         }
-        highest = max(texts, key=lambda method: methods[method]["f1"]["mean"])
+        highest = max(texts, key=lambda method: methods[method].f1.mean)
         texts[highest] = f"**{texts[highest]}**"
         rows.append(
             [
                 dataset.title,
-                count_recordings(measured[dataset.name]),
+                str(results.n_recordings),
                 texts["equal-split"],
                 f"{texts[null]} (`{null}`)",
                 *(texts[method] for method in LEARNED),
@@ -78,29 +74,27 @@ def headline_table(measured: dict[str, Results]) -> str:
 
 
 def verdict(measured: dict[str, Results]) -> str:
-    """Count the sets on which a learned method is above everything that learns nothing."""
-    all_methods = [measured[dataset.name]["protocols"]["strict"] for dataset in SETS]
+    """Count the sets on which a learned method is clearly above the best null baseline."""
+    verdicts = [judge(measured[dataset.name]) for dataset in SETS]
 
     def wins(method: str) -> int:
-        return sum(
-            methods[method]["f1"]["mean"] > methods[best_null(methods)]["f1"]["mean"]
-            for methods in all_methods
-        )
+        leads = [verdict.leads[method] for verdict in verdicts]
+        return sum(lead.is_clear and lead.points > 0 for lead in leads)
 
     return (
-        f"Against the best of six null baselines, `stepreel` is ahead on {wins('stepreel')} of "
-        f"{len(SETS)} sets and the paper's method on {wins('paper')}:"
+        f"`stepreel` beats the best of six null baselines on {wins('stepreel')} of {len(SETS)} "
+        f"sets, and the paper's method on {wins('paper')},\nby more than the spread over seeds:"
     )
 
 
 def protocol_table(protocol: str, measured: dict[str, Results]) -> str:
     """Methods down, sets across; the highest F1 of a set in bold."""
-    tables = {dataset.title: measured[dataset.name]["protocols"][protocol] for dataset in SETS}
-    names = [f"`{method}`" for method in METHODS]
+    tables = {dataset.title: measured[dataset.name].protocols[protocol] for dataset in SETS}
+    names = [f"`{method}`" for method in METHODS.own]
     columns = {}
     for title, methods in tables.items():
-        highest = max(methods, key=lambda method: methods[method]["f1"]["mean"])
-        columns[title] = [cell(methods.get(m), best=m == highest) for m in METHODS]
+        highest = max(methods, key=lambda method: methods[method].f1.mean)
+        columns[title] = [cell(methods.get(m), best=m == highest) for m in METHODS.own]
         if PROTOCOLS[protocol].strict:
             columns[title].append(f"{ceiling(methods):.1f}")
     if PROTOCOLS[protocol].strict:
@@ -108,10 +102,11 @@ def protocol_table(protocol: str, measured: dict[str, Results]) -> str:
     return narrow_tables("F1 / IoU", columns, names)
 
 
-def ceiling(methods: dict[str, Any]) -> float:
-    """Return what a strict protocol allows with so many clusters."""
-    highest: float = next(iter(methods.values()))["ceiling"]["mean"]
-    return highest
+def ceiling(methods: MethodTable) -> float:
+    """Return the highest F1 that a strict protocol allows with this many clusters."""
+    highest = next(iter(methods.values())).ceiling
+    assert highest is not None
+    return highest.mean
 
 
 def uniform_table(results: Results) -> str:
@@ -119,7 +114,7 @@ def uniform_table(results: Results) -> str:
     methods = ("random", "concatenated-split", "equal-split", "one-cluster")
     rows = []
     for number, (group, title) in enumerate(GROUPS.items()):
-        own = results["groups"][group]["protocols"]["egoprocel"]
+        own = results.groups[group].protocols["egoprocel"]
         published = [figures[number] for figures in PUBLISHED.values()]
         rows.append([title, *(cell(own[method]) for method in methods), *published])
     return markdown(["F1 / IoU", *(f"`{method}`" for method in methods), *PUBLISHED], rows)
@@ -127,28 +122,28 @@ def uniform_table(results: Results) -> str:
 
 def pooled_table(results: Results) -> str:
     """One cluster for everything against an equal split, protocol by protocol, on MECCANO."""
-    table = results["groups"]["meccano"]["protocols"]
+    table = results.groups["meccano"].protocols
     methods = ("equal-split", "one-cluster")
     rows = [[f"`{p}`", *(cell(table[p][m]) for m in methods)] for p in PROTOCOLS]
     return markdown(["protocol", *(f"`{m}`" for m in methods)], rows)
 
 
-def sweep_table(points: dict[str, Any], protocol: str, what: str) -> str:
+def sweep_table(points: dict[str, Scored], protocol: str, what: str) -> str:
     """Methods down, points of the sweep across."""
-    scored = {point: results["protocols"][protocol] for point, results in points.items()}
+    scored = {point: results.protocols[protocol] for point, results in points.items()}
     methods = list(next(iter(scored.values())))
     columns = {point: [cell(table[m]) for m in methods] for point, table in scored.items()}
     return narrow_tables(what, columns, [f"`{method}`" for method in methods])
 
 
-def metric_table(metric: dict[str, Any]) -> str:
+def metric_table(metric: TaskMetric) -> str:
     """Write one task metric: figures down, methods across."""
-    methods = metric["methods"]
+    methods = metric.methods
     rows = []
     for figure in next(iter(methods.values())):
         values = [methods[m][figure] for m in methods]
-        digits = digits_for([v["mean"] for v in values])
-        rows.append([figure, *(spread_text(v, digits) for v in values)])
+        digits = digits_for([v.mean for v in values])
+        rows.append([figure, *(figure_text(v, digits) for v in values)])
     return markdown(["", *(f"`{m}`" for m in methods)], rows)
 
 
@@ -164,10 +159,10 @@ def commit() -> str:
 def cad_table(results: Results, protocol: str) -> str:
     """Methods down, activities across."""
     columns = {
-        task: [cell(own["protocols"][protocol].get(m)) for m in METHODS]
-        for task, own in results["tasks"].items()
+        task: [cell(own.protocols[protocol].get(m)) for m in METHODS.own]
+        for task, own in results.tasks.items()
     }
-    return narrow_tables("F1 / IoU", columns, [f"`{m}`" for m in METHODS])
+    return narrow_tables("F1 / IoU", columns, [f"`{m}`" for m in METHODS.own])
 
 
 def paper_text(ego: Results) -> str:
@@ -183,7 +178,7 @@ def _paper_table(table: PaperTable, ego: Results) -> str:
         if row.measured is None:
             return "–"
         group, method = row.measured
-        return cell(ego["groups"][group]["protocols"]["egoprocel"][method])
+        return cell(ego.groups[group].protocols["egoprocel"][method])
 
     has_ours = any(row.measured for row in table.rows)
     rows = [
@@ -201,10 +196,6 @@ def _paper_table(table: PaperTable, ego: Results) -> str:
     return f"## {table.title}\n\n{note}{markdown(head, rows)}\n{block}"
 
 
-def count_recordings(results: Results) -> str:
-    return str(sum(len(task["recordings"]) for task in results["dataset"]["tasks"].values()))
-
-
 def commands_text(measured: dict[str, Results], extras: dict[str, Results], seeds: int) -> str:
     """One row per evaluation, then the commands in the same order."""
     rows, commands = [], []
@@ -216,17 +207,17 @@ def commands_text(measured: dict[str, Results], extras: dict[str, Results], seed
             if results is not None:
                 command = shown_command(dataset, seeds=seeds, extra=extra)
                 commands.append(f"stepreel evaluate {command}")
-                fingerprint = f"`{results['data_fingerprint'][:12]}`"
+                fingerprint = f"`{results.data_fingerprint[:12]}`"
                 output = f"`{command.split()[-1]}`"
-                rows.append([dataset.title, count_recordings(results), fingerprint, output])
+                rows.append([dataset.title, str(results.n_recordings), fingerprint, output])
     table = markdown(["set", "recordings", "data", "results in"], rows)
     return f"{table}\n{code_block(commands)}"
 
 
 def pages(measured: dict[str, Results], extras: dict[str, Results], seeds: int) -> dict[str, str]:
-    """Return the text of every page by its name; `ENTRY` is the one to begin with."""
+    """Return the text of every page by its name; `ENTRY` is the first to read."""
     ego = measured["egoprocel"]
-    sweeps = extras["suturing"]["sweeps"]
+    sweeps = extras["suturing"].sweeps
     pieces = {
         "version": f"{__version__}, commit {commit()}",
         "seeds": str(seeds),
@@ -236,7 +227,7 @@ def pages(measured: dict[str, Results], extras: dict[str, Results], seeds: int) 
         "uniform": uniform_table(ego),
         "pooled": pooled_table(ego),
         **{
-            f"clusters {name}": sweep_table(extras[name]["sweeps"]["clusters"], "egoprocel", "K")
+            f"clusters {name}": sweep_table(extras[name].sweeps["clusters"], "egoprocel", "K")
             for name in ("meccano", "epic-tents")
         },
         "clusters": sweep_table(sweeps["clusters"], "egoprocel", "K"),
@@ -248,9 +239,9 @@ def pages(measured: dict[str, Results], extras: dict[str, Results], seeds: int) 
         **{f"protocol {name}": protocol_table(name, measured) for name in PROTOCOLS},
     }
     for name in ("suturing", "openpack", "breakfast"):
-        for metric, own in extras[name]["task_metrics"].items():
+        for metric, own in extras[name].task_metrics.items():
             pieces[f"{metric} {name}"] = metric_table(own)
-            pieces[f"note {metric}"] = textwrap.fill(f"In the tables: {own['note']}.", PAGE_WIDTH)
+            pieces[f"note {metric}"] = textwrap.fill(f"In the tables: {own.note}.", PAGE_WIDTH)
     return fill_templates(pieces)
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+
+from stepreel.evaluation.results import MethodFigures, MetricFigure
 
 PAGE_WIDTH = 110  # characters of a line
 COLUMNS = 4  # of a table; more of "33.0 ± 2.2 / 23.5" do not fit
 
 
-def f1_text(figures: dict[str, Any]) -> str:
+def f1_text(figures: MethodFigures) -> str:
     """Write F1 ± spread."""
-    f1 = figures["f1"]
-    spread = f" ± {f1['std']:.1f}" if f1["std"] >= 0.05 else ""
-    return f"{f1['mean']:.1f}{spread}"
+    return figure_text(figures.f1, 1)
 
 
-def cell(figures: dict[str, Any] | None, *, best: bool = False) -> str:
+def cell(figures: MethodFigures | None, *, best: bool = False) -> str:
     """Write F1 ± spread / IoU."""
     if figures is None:
         return "–"
-    text = f"{f1_text(figures)} / {figures['iou']['mean']:.1f}"
+    text = f"{f1_text(figures)} / {figures.iou.mean:.1f}"
     return f"**{text}**" if best else text
 
 
@@ -66,8 +65,9 @@ def continued(command: str) -> Iterator[str]:
     yield line
 
 
-def spread_text(figure: dict[str, Any], digits: int) -> str:
-    if figure["mean"] is None:
+def figure_text(figure: MetricFigure, digits: int) -> str:
+    """Write a mean ± its spread; without the spread if that would be written 0."""
+    if figure.mean is None or figure.std is None:
         return "–"
-    spread = f" ± {figure['std']:.{digits}f}" if figure["std"] >= 0.5 * 10**-digits else ""
-    return f"{figure['mean']:.{digits}f}{spread}"
+    spread = f" ± {figure.std:.{digits}f}" if figure.std >= 0.5 * 10**-digits else ""
+    return f"{figure.mean:.{digits}f}{spread}"
