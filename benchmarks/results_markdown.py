@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from stepreel.evaluation.results import MethodFigures, MetricFigure
 
@@ -29,7 +29,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def narrow_tables(corner: str, columns: dict[str, Sequence[str]], names: Sequence[str]) -> str:
+def narrow_tables(corner: str, columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> str:
     """Write columns of cells under their titles, a few at a time, so that no table is too wide."""
     titles = list(columns)
     tables = []

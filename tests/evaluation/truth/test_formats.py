@@ -7,9 +7,11 @@ import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.datasets.sample import read_truth
+from stepreel.evaluation.truth import formats
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.truth.formats import (
     FORMATS,
+    LabelFormat,
     find_label_files,
     guess_format,
     guess_line_format,
@@ -143,7 +145,9 @@ def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
 def test_a_stated_format_is_not_guessed(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "1,12,15\n")
     assert read_label_file(path, format_name="egoprocel").rows == [Row(1.0, 12.0, "15", 1)]
-    with pytest.raises(DatasetError, match="unknown format 'srt'; known: egoprocel, elan, frames"):
+    with pytest.raises(
+        DatasetError, match="unknown format 'srt'; known: egoprocel, crosstask, jigsaws"
+    ):
         read_label_file(path, format_name="srt")
 
 
@@ -217,4 +221,23 @@ def test_two_label_files_of_one_recording_are_reported_or_the_second_left_out(
 def test_a_missing_label_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DatasetMissingError, match="there is no such folder"):
         find_label_files(tmp_path / "nowhere", Problems())
-    assert set(FORMATS) == {"egoprocel", "elan", "frames", "jigsaws", "crosstask", "npz", "json"}
+
+
+def test_a_new_format_needs_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Row(1.0, 2.0, "cut")]
+    srt = LabelFormat(lambda _file, _fps: rows, (".srt",))
+    arrows = LabelFormat(lambda _file, _fps: rows, (".txt",), lambda line: "->" in line, "`a -> b`")
+    monkeypatch.setattr(formats, "FORMATS", {"arrows": arrows, **FORMATS})
+    monkeypatch.setitem(formats.FORMATS, "srt", srt)
+    write(tmp_path / "a.srt", "")
+    write(tmp_path / "b.txt", "1 -> 2\n")
+    files = find_label_files(tmp_path, Problems())
+    assert [guess_format(SourceFile(path)) for path in files.values()] == ["srt", "arrows"]
+    with pytest.raises(DatasetError, match=r"is empty; expected `a -> b` \(arrows\), `start_s"):
+        guess_format(SourceFile(write(tmp_path / "c.csv", "")))
+
+
+def test_every_format_has_suffixes_and_a_line_to_show_if_lines_decide() -> None:
+    for name, label_format in FORMATS.items():
+        assert label_format.suffixes, name
+        assert bool(label_format.is_line) == bool(label_format.line), name

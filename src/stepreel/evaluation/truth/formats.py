@@ -21,85 +21,116 @@ from stepreel.evaluation.truth.storyboard_labels import read_storyboard_rows
 from stepreel.types import readable
 
 STORYBOARD = "storyboard.json"
-# Longer suffixes first: take.egoprocel.ann.csv has labels of the recording `take`.
-SUFFIXES = (".egoprocel.ann.csv", ".steps.csv", ".csv", ".txt", ".eaf", ".npz", ".json")
+TEXT_SUFFIXES = (".csv", ".txt")
 NOT_LABELS = re.compile(r"readme.*|licen[cs]e.*|steps\.csv|.*\.gaze\.csv", re.IGNORECASE)
 
 NUMBER = r"\s*\"?[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\"?\s*"
 EGOPROCEL_LINE = re.compile(rf"{NUMBER},{NUMBER},\s*\"?\s*\d+[\s.:]+\S.*")
 THREE_NUMBERS = re.compile(rf"{NUMBER},{NUMBER},{NUMBER}")
 CROSSTASK_LINE = re.compile(rf"[^,]+,{NUMBER},{NUMBER}")
-JIGSAWS_LINE = re.compile(r"\d+\s+\d+\s+\S+")
+
+
+def _is_crosstask_line(line: str) -> bool:
+    """Tell CrossTask lines; three numbers are taken for step, start and end if they can be."""
+    if THREE_NUMBERS.fullmatch(line):
+        step, start, end = _three_numbers(line)
+        return step.is_integer() and start <= end
+    return CROSSTASK_LINE.fullmatch(line) is not None
+
+
+def _is_egoprocel_line(line: str) -> bool:
+    if THREE_NUMBERS.fullmatch(line):
+        return _three_numbers(line)[2].is_integer() and not _is_crosstask_line(line)
+    return EGOPROCEL_LINE.fullmatch(line) is not None
+
+
+def _three_numbers(line: str) -> list[float]:
+    return [float(part.strip(' "')) for part in line.split(",")]
 
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """How the files of one format are read, and what their labels mean.
+    """How the files of one format are recognized and read, and what their labels mean.
 
     read            takes the file and frames per second, which files that count frames need
+    suffixes        how its files are named; the rest of a name is the recording's
+    is_line         whether a line has this format, for formats that share suffixes; without it,
+                    the suffix decides
+    line            such a line, as it is described in messages
     counts_frames   the file has frame numbers and no seconds
     numbers_decide  labels with the same number are the same step, however it is spelled
     any_overlap     a frame shows a step that any part of it shows
     """
 
     read: Callable[[SourceFile, float | None], list[Row] | LabelledMoments]
+    suffixes: tuple[str, ...]
+    is_line: Callable[[str], object] | None = None
+    line: str = ""
     counts_frames: bool = False
     numbers_decide: bool = False
     any_overlap: bool = False
 
 
+# A line has the first format whose `is_line` is true of it.
 FORMATS = {
-    "egoprocel": LabelFormat(read_egoprocel_csv, numbers_decide=True, any_overlap=True),
-    "elan": LabelFormat(read_eaf),
-    "frames": LabelFormat(read_frame_text, counts_frames=True),
-    "jigsaws": LabelFormat(read_jigsaws_text, counts_frames=True),
-    "crosstask": LabelFormat(read_crosstask_csv),
-    "npz": LabelFormat(read_npz_labels),
-    "json": LabelFormat(read_storyboard_rows),
+    "egoprocel": LabelFormat(
+        read_egoprocel_csv,
+        (".egoprocel.ann.csv", ".steps.csv", *TEXT_SUFFIXES),
+        _is_egoprocel_line,
+        "`start_s,end_s,N step name`",
+        numbers_decide=True,
+        any_overlap=True,
+    ),
+    "crosstask": LabelFormat(
+        read_crosstask_csv, TEXT_SUFFIXES, _is_crosstask_line, "`step,start_s,end_s`"
+    ),
+    "jigsaws": LabelFormat(
+        read_jigsaws_text,
+        TEXT_SUFFIXES,
+        re.compile(r"\d+\s+\d+\s+\S+").fullmatch,
+        "`first_frame last_frame step`",
+        counts_frames=True,
+    ),
+    "frames": LabelFormat(
+        read_frame_text,
+        TEXT_SUFFIXES,
+        re.compile(r"[^,;\t]*").fullmatch,
+        "one label per frame and line",
+        counts_frames=True,
+    ),
+    "elan": LabelFormat(read_eaf, (".eaf",)),
+    "npz": LabelFormat(read_npz_labels, (".npz",)),
+    "json": LabelFormat(read_storyboard_rows, (".json",)),
 }
-BY_SUFFIX = {".eaf": "elan", ".npz": "npz", ".json": "json"}
-LINES_OF_FORMATS = (
-    "`start_s,end_s,N step name` (egoprocel), `step,start_s,end_s` (crosstask), "
-    "`first_frame last_frame step` (jigsaws), one label per frame and line (frames)"
-)
 
 
 def guess_format(file: SourceFile) -> str:
     """Recognize a file's format by its suffix, or by its first line that is not empty."""
-    suffix = file.path.suffix.lower()
-    if suffix in BY_SUFFIX:
-        return BY_SUFFIX[suffix]
+    for name, label_format in FORMATS.items():
+        if label_format.is_line is None and file.path.name.lower().endswith(label_format.suffixes):
+            return name
     lines = enumerate(file.lines, 1)
     number, first = next(((n, line.strip()) for n, line in lines if line.strip()), (0, ""))
-    name = guess_line_format(first) if first else None
-    if name is None:
+    guessed = guess_line_format(first) if first else None
+    if guessed is None:
         what = f"{first[:60]!r} is not a line of a known format" if first else "is empty"
-        raise DatasetError(f"{location(file.path, number)}: {what}; expected {LINES_OF_FORMATS}")
-    return name
+        known = ", ".join(f"{form.line} ({name})" for name, form in FORMATS.items() if form.line)
+        raise DatasetError(f"{location(file.path, number)}: {what}; expected {known}")
+    return guessed
 
 
 def guess_line_format(line: str) -> str | None:
     """Recognize a format by one line.
-
-    Three numbers are taken for CrossTask's step, start and end if they can be.
 
     >>> guess_line_format("107.5,114.8,4 break eggs"), guess_line_format("4,107.5,114.8")
     ('egoprocel', 'crosstask')
     >>> guess_line_format("107.5,114.8,4"), guess_line_format("80 150 G1"), guess_line_format("G1")
     ('egoprocel', 'jigsaws', 'frames')
     """
-    if THREE_NUMBERS.fullmatch(line):
-        first, second, third = (float(part.strip(' "')) for part in line.split(","))
-        if first.is_integer() and second <= third:
-            return "crosstask"
-        return "egoprocel" if third.is_integer() else None
-    if EGOPROCEL_LINE.fullmatch(line):
-        return "egoprocel"
-    if CROSSTASK_LINE.fullmatch(line):
-        return "crosstask"
-    if JIGSAWS_LINE.fullmatch(line):
-        return "jigsaws"
-    return None if re.search(r"[,;\t]", line) else "frames"
+    for name, label_format in FORMATS.items():
+        if label_format.is_line is not None and label_format.is_line(line):
+            return name
+    return None
 
 
 def recording_of(file_name: str) -> str | None:
@@ -110,7 +141,8 @@ def recording_of(file_name: str) -> str | None:
     """
     if file_name.startswith(".") or NOT_LABELS.fullmatch(file_name):
         return None
-    for suffix in SUFFIXES:
+    suffixes = {suffix for label_format in FORMATS.values() for suffix in label_format.suffixes}
+    for suffix in sorted(suffixes, key=len, reverse=True):  # .steps.csv before .csv
         if file_name.lower().endswith(suffix) and len(file_name) > len(suffix):
             return file_name[: -len(suffix)]
     return file_name if "." not in file_name else None
