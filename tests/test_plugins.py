@@ -148,7 +148,7 @@ def test_the_docs_have_an_example_of_every_kind_and_each_is_short():
         "stepreel.methods",
     ]
     for name, code in files.items():
-        assert len([line for line in code.splitlines() if line.strip()]) <= 25, name
+        assert len([line for line in code.splitlines() if line.strip()]) <= 20, name
 
 
 def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepreel):
