@@ -179,7 +179,7 @@ def read_tasks(
         tasks = kind.read(request)
     except DatasetMissingError as problem:
         raise DatasetMissingError(
-            f"{problem}\n{kind.title}: get it from {kind.source}\nexpected layout:\n{kind.layout}"
+            f"{problem}\n{kind.title}\nsource: {kind.source}\nexpected layout:\n{kind.layout}"
         ) from None
     except Exception as problem:
         if not is_plugin or isinstance(problem, StepreelError):

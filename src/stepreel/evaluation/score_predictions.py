@@ -128,7 +128,7 @@ def score_loaded(
     comparison.add(METHOD, [Prediction(labels, labels)] * len(plan.seeds), same_for_all_seeds=True)
     dataset = {
         "name": "score",
-        "title": "Predictions given",
+        "title": "Your predictions",
         "root": prepared.task.name,
         "predictions_fingerprint": _fingerprint(labels),
     }

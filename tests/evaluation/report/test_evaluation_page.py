@@ -155,7 +155,7 @@ def test_nothing_is_green_where_any_null_is_as_good(null, n_seeds):
     assert "lead-over gain" not in text
     assert text.count('<span class="lead-over unclear">+0.0</span>') == len(PROTOCOLS)
     assert text.count("<span>best null</span>") == len(PROTOCOLS)
-    assert f"has as much as the best null baseline, {null}" in " ".join(Page(text).text.split())
+    assert f"is level with the best null baseline, {null}" in " ".join(Page(text).text.split())
 
 
 def test_the_mark_on_a_bar_is_the_best_null_of_the_column():

@@ -267,6 +267,6 @@ steps.csv                      optional, in the folder or its parent: lines of i
 FORMAT = DatasetFormat(
     read=read,
     title="Features and labels in .npz files",
-    source="your own files: numpy.savez(file, times=…, labels=…, hands=…)",
+    source="your own files, written with numpy.savez(file, times=…, labels=…, hands=…)",
     layout=LAYOUT,
 )

@@ -23,7 +23,7 @@ NOT_DRAWN = frozenset({"random", "one-cluster"})  # they would show noise, or no
 
 @dataclass(frozen=True)
 class Bar:
-    """A stretch of a recording, from share `start` to share `end` of its length.
+    """A span of a recording, from share `start` to share `end` of its length.
 
     step  the true id; 0 = background or no step, -2 = a cluster that no step is matched with
     """

@@ -27,7 +27,7 @@ class Lead:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is larger than the spread, and than nothing."""
+        """Whether it is larger than the spread, and would not be written as 0.0."""
         return abs(self.points) > max(self.spread, SMALLEST_SHOWN)
 
     @property
@@ -37,9 +37,9 @@ class Lead:
 
     @property
     def distance(self) -> str:
-        """How far above or below: `1.0 points above`."""
+        """How far above or below the baseline: `1.0 points above`."""
         if self.is_level:
-            return "as much"
+            return "level with it"
         return f"{abs(self.points):.1f} points {'above' if self.points > 0 else 'below'}"
 
     @property
@@ -49,7 +49,7 @@ class Lead:
             return "; with one seed, the spread is unknown"
         if self.spread < SMALLEST_SHOWN:
             return ""
-        if self.is_clear:
+        if self.is_clear or self.is_level:
             return f"; the spread over seeds is ±{self.spread:.1f}"
         return f", no more than the spread over seeds (±{self.spread:.1f})"
 
@@ -74,8 +74,8 @@ class Verdict:
         if self.best is None or self.null is None:
             return ""
         lead = self.leads[self.best]
-        claim = "has as much as" if lead.is_level else f"is {lead.distance}"
-        return f"{self.best} {claim} the best null baseline, {self.null}{lead.judgement}."
+        claim = "level with" if lead.is_level else lead.distance
+        return f"{self.best} is {claim} the best null baseline, {self.null}{lead.judgement}."
 
 
 def judge(results: Results, protocol: str = HEADLINE) -> Verdict:

@@ -75,7 +75,7 @@ def location(path: Path, line: int = 0) -> str:
 
 @dataclass(frozen=True)
 class TrueStep:
-    """A stretch of a recording in which one step was done; `step` is its id, never 0.
+    """A span of a recording in which one step was done; `step` is its id, never 0.
 
     source  file and line it was read from, for messages
     """

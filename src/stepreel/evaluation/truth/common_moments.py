@@ -1,7 +1,7 @@
 """The moments at which the truth and a prediction of one recording are compared.
 
 Either may be one label per moment or spans; both use the recording's own time. Labels of moments
-are never stretched: if the two do not cover the same moments, that is an error and no lower score.
+are never stretched: if the two do not cover the same moments, that is an error, not a lower score.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class MomentLabels:
         return float(self.times[-1] - self.times[0]) / (n - 1) if n > 1 else 1 / USUAL_RATE
 
     @property
-    def begin(self) -> float:
-        """When the first moment begins."""
+    def start(self) -> float:
+        """When the first moment starts."""
         return float(self.times[0])
 
     @property
@@ -53,12 +53,12 @@ class MomentLabels:
 class SpanLabels:
     """Spans with a label, which can be looked up at any time.
 
-    begin, end  of the first and the last span
+    start, end  of the first and the last span
     duration    length of the recording, if known
     """
 
     at: Callable[[Seconds], Labels]
-    begin: float
+    start: float
     end: float
     duration: float | None = None
 
@@ -83,24 +83,24 @@ def moments_in_common(
         return prediction.times
     if isinstance(truth, MomentLabels):
         _check_within(prediction, truth, "prediction", "truth")
-        return truth.times if rate is None else _grid(truth.begin, truth.end, rate)
+        return truth.times if rate is None else _grid(truth.start, truth.end, rate)
     ends = (prediction.duration, truth.duration, max(prediction.end, truth.end))
     return _grid(0.0, next(end for end in ends if end is not None), rate or USUAL_RATE)
 
 
-def _grid(begin: float, end: float, rate: float) -> Seconds:
-    """Return the moments that begin before the end."""
-    n = np.ceil((end - begin) * rate - ROUNDING)
+def _grid(start: float, end: float, rate: float) -> Seconds:
+    """Return the moments that start before the end."""
+    n = np.ceil((end - start) * rate - ROUNDING)
     if n > MOST_MOMENTS:
         raise DatasetError(
-            f"its stated length of {end - begin:g} s cannot be right; at most "
+            f"its stated length of {end - start:g} s cannot be right; at most "
             f"{MOST_MOMENTS / rate:g} s can be scored"
         )
-    return begin + np.arange(max(1, int(n))) / rate
+    return start + np.arange(max(1, int(n))) / rate
 
 
 def _check_same_moments(truth: MomentLabels, prediction: MomentLabels) -> None:
-    """Check for the same moments, or, at different rates, for the same begin and end."""
+    """Check for the same moments, or, at different rates, for the same start and end."""
     n_true, n_predicted = len(truth.times), len(prediction.times)
     if (
         n_true == n_predicted
@@ -109,11 +109,11 @@ def _check_same_moments(truth: MomentLabels, prediction: MomentLabels) -> None:
         return
     coarser = max(truth.step, prediction.step)
     same_rate = abs(truth.step / prediction.step - 1) < RATE_TOLERANCE
-    apart = max(abs(truth.begin - prediction.begin), abs(truth.end - prediction.end))
+    apart = max(abs(truth.start - prediction.start), abs(truth.end - prediction.end))
     if same_rate or apart > coarser * (1 + RATE_TOLERANCE):
         raise DatasetError(
-            f"its prediction has {n_predicted} moments, {prediction.begin:.2f} to "
-            f"{prediction.end:.2f} s, its truth {n_true}, {truth.begin:.2f} to {truth.end:.2f} s; "
+            f"its prediction has {n_predicted} moments, {prediction.start:.2f} to "
+            f"{prediction.end:.2f} s, its truth {n_true}, {truth.start:.2f} to {truth.end:.2f} s; "
             "both must cover the same moments"
         )
     _check_no_gap(prediction)
@@ -133,12 +133,12 @@ def _check_no_gap(prediction: MomentLabels) -> None:
 def _check_within(spans: SpanLabels, moments: MomentLabels, whose: str, whose_moments: str) -> None:
     """Check that spans lie within moments, and a recording's stated length to about a second."""
     slack = GAP * moments.step
-    too_early, too_late = spans.begin < moments.begin - slack, spans.end > moments.end + slack
+    too_early, too_late = spans.start < moments.start - slack, spans.end > moments.end + slack
     if spans.duration is not None:
         too_early = False
         too_late = abs(spans.duration - moments.end) > max(slack, END_TOLERANCE_SECONDS)
     if too_early or too_late:
         raise DatasetError(
-            f"its {whose} covers {spans.begin:.2f} to {spans.end:.2f} s, its {whose_moments} "
-            f"{moments.begin:.2f} to {moments.end:.2f} s; both must cover the same moments"
+            f"its {whose} covers {spans.start:.2f} to {spans.end:.2f} s, its {whose_moments} "
+            f"{moments.start:.2f} to {moments.end:.2f} s; both must cover the same moments"
         )

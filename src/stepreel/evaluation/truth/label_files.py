@@ -22,7 +22,7 @@ from stepreel.types import Labels, Seconds
 class LabelFile:
     """Labels as a file states them.
 
-    rows     stretches of time with a label
+    rows     spans of time with a label
     moments  one label per moment, if the format has those
     """
 
@@ -98,6 +98,6 @@ def _spans(annotation: Annotation, shift: int) -> SpanLabels:
     def labels_at(times: Seconds) -> Labels:
         return annotation.labels_at(times) + shift
 
-    begin = min((step.start for step in annotation.steps), default=0.0)
+    start = min((step.start for step in annotation.steps), default=0.0)
     end = max((step.end for step in annotation.steps), default=0.0)
-    return SpanLabels(labels_at, begin, end)
+    return SpanLabels(labels_at, start, end)

@@ -55,7 +55,7 @@ class LabelledMoments:
 
     @property
     def rows(self) -> list[Row]:
-        """The stretches of equal labels."""
+        """The spans of equal labels."""
         rows = rows_of_labels(self.labels, self.times, end_seconds=self.end_seconds)
         return rows if self.has_lines else [replace(row, line=0) for row in rows]
 
