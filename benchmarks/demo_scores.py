@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.config import parse_assignments
-from stepreel.evaluation.datasets.sample import make_sample, read_truth
+from stepreel.evaluation.datasets.sample import make_sample, read_sample_steps
 from stepreel.evaluation.methods.baselines import equal_split
 from stepreel.evaluation.metrics.localization import score_strict
 from stepreel.evaluation.truth.annotation import labels_of_spans
@@ -33,7 +33,7 @@ def main() -> None:
     print("sample  seed   equal split   stepreel   gain   steps")
     for number in options.samples:
         sample = make_sample(options.folder / f"sample-{number}", seed=number)
-        truth_steps = read_truth(sample.truth)
+        truth_steps = read_sample_steps(sample.truth)
         for seed in options.seeds:
             overrides = parse_assignments(options.assignments) | {"train.seed": seed}
             store = Store(options.folder / "cache-demo")

@@ -17,8 +17,8 @@ from stepreel.evaluation.methods.base import Prediction
 from stepreel.evaluation.methods.catalog import METHODS, method_kind
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
+from stepreel.evaluation.report.barcodes import TaskBarcodes, task_barcodes
 from stepreel.evaluation.report.page import render_evaluation
-from stepreel.evaluation.report.pictures import TaskPictures, task_pictures
 from stepreel.evaluation.results import Results
 from stepreel.evaluation.truth.annotation import Annotation
 
@@ -71,8 +71,8 @@ def make_evaluation(
     n_clusters: int = 4,
     dataset: dict[str, Any] | None = None,
     **options: Any,
-) -> tuple[dict[str, Any], list[TaskPictures]]:
-    """Return results and pictures of an evaluation of made-up tasks."""
+) -> tuple[dict[str, Any], list[TaskBarcodes]]:
+    """Return results and barcodes of an evaluation of made-up tasks."""
     plan = Plan(methods=tuple(methods), seeds=tuple(seeds), n_clusters=n_clusters)
     groups = ["hot", "cold"] if len(tasks) > 1 else [""]
     comparisons = [
@@ -82,13 +82,13 @@ def make_evaluation(
     described = dataset or {"name": "npz", "title": "Drinks", "root": "drinks"}
     results = build_results(described, comparisons, plan)
     return results.model_dump(mode="json", exclude_unset=True), [
-        task_pictures(comparison) for comparison in comparisons
+        task_barcodes(comparison) for comparison in comparisons
     ]
 
 
-def render(results: dict[str, Any], pictures: Sequence[TaskPictures]) -> str:
+def render(results: dict[str, Any], barcodes: Sequence[TaskBarcodes]) -> str:
     """Return the page of results in the form of results.json."""
-    return render_evaluation(Results.model_validate(results), pictures)
+    return render_evaluation(Results.model_validate(results), barcodes)
 
 
 def _truth(length: int, n_steps: int, rng: np.random.Generator) -> np.ndarray:

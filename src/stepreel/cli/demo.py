@@ -69,7 +69,7 @@ def _compare(sample: Sample, board: Storyboard) -> None:
     """Print found and true steps side by side, and the scores under the protocol `strict`."""
     import numpy as np
 
-    from stepreel.evaluation.datasets.sample import read_truth
+    from stepreel.evaluation.datasets.sample import read_sample_steps
     from stepreel.evaluation.methods.baselines import equal_split
     from stepreel.evaluation.metrics.localization import score_strict
     from stepreel.evaluation.truth.annotation import labels_of_spans
@@ -77,7 +77,7 @@ def _compare(sample: Sample, board: Storyboard) -> None:
     from stepreel.report.wording import clock_with_tenths
     from stepreel.storyboard.letters import letter
 
-    true_steps = read_truth(sample.truth)
+    true_steps = read_sample_steps(sample.truth)
     say("\n   found                     true")
 
     def extent(start: float, end: float) -> str:

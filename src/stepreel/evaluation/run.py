@@ -122,7 +122,7 @@ def evaluate(
         sweep_recordings=sweep_recordings,
         task_metrics=task_metrics,
     )
-    kind = _dataset_format(dataset, cues=cues, truth=truth, fps=fps)
+    dataset_format = _dataset_format(dataset, cues=cues, truth=truth, fps=fps)
     problems = Problems(lenient=lenient)
     folder = Path(root)
     request = Request(
@@ -133,13 +133,24 @@ def evaluate(
         fps=fps,
         truth=None if truth is None else Path(truth),
     )
-    facts = {"name": dataset, "title": kind.title, "root": folder.resolve().name, "task": task}
+    facts = {
+        "name": dataset,
+        "title": dataset_format.title,
+        "root": folder.resolve().name,
+        "task": task,
+    }
     with naming_left_out(problems):
-        tasks = read_tasks(kind, request, is_plugin=dataset not in DATASETS.own)
+        tasks = read_tasks(dataset_format, request, is_plugin=dataset not in DATASETS.own)
         if output is not None:
             check_writable(Path(output))
         evaluation = evaluate_tasks(
-            facts, tasks, plan, runner, problems, labels_rate=kind.labels_rate, extras=extras
+            facts,
+            tasks,
+            plan,
+            runner,
+            problems,
+            labels_rate=dataset_format.labels_rate,
+            extras=extras,
         )
         if output is not None:
             write_evaluation(Path(output), evaluation)
@@ -152,23 +163,23 @@ def _dataset_format(
     """Return a kind of dataset; refuse options that would have no effect on it."""
     if name not in DATASETS:
         raise SettingsError(f"unknown kind of dataset {name!r}; known: {', '.join(DATASETS)}")
-    kind = DATASETS[name]
-    if cues and not kind.takes_cues:
+    dataset_format = DATASETS[name]
+    if cues and not dataset_format.takes_cues:
         raise SettingsError(
             "--cues (cues=…) names arrays of feature files; name cues of videos with "
             "--set extract.cues=… (extract__cues=…)"
         )
-    if truth is not None and not kind.takes_truth:
+    if truth is not None and not dataset_format.takes_truth:
         raise SettingsError(
             f"--truth (truth=…) is for videos; labels of {name} are in the dataset's folder"
         )
     if fps is not None and fps <= 0:
         raise SettingsError(f"fps: {fps:g} is not above 0")
-    return kind
+    return dataset_format
 
 
 def read_tasks(
-    kind: DatasetFormat, request: Request, *, is_plugin: bool = False
+    dataset_format: DatasetFormat, request: Request, *, is_plugin: bool = False
 ) -> list[LabelledTask]:
     """Read a dataset; if it is missing, say where to get it and which layout is expected."""
     try:
@@ -176,19 +187,20 @@ def read_tasks(
             raise DatasetMissingError(f"{request.root}: is a file; expected the dataset's folder")
         if not request.root.is_dir():
             raise DatasetMissingError(f"{request.root}: there is no such folder")
-        tasks = kind.read(request)
+        tasks = dataset_format.read(request)
     except DatasetMissingError as problem:
         raise DatasetMissingError(
-            f"{problem}\n{kind.title}\nsource: {kind.source}\nexpected layout:\n{kind.layout}"
+            f"{problem}\n{dataset_format.title}\nsource: {dataset_format.source}\n"
+            f"expected layout:\n{dataset_format.layout}"
         ) from None
     except Exception as problem:
         if not is_plugin or isinstance(problem, StepreelError):
             raise
         raise PluginError(
-            f"the reader of {kind.title} failed ({type(problem).__name__}: {problem})"
+            f"the reader of {dataset_format.title} failed ({type(problem).__name__}: {problem})"
         ) from problem
     if is_plugin and not _are_tasks(tasks):
-        raise PluginError(f"the reader of {kind.title} returned no list of LabelledTask")
+        raise PluginError(f"the reader of {dataset_format.title} returned no list of LabelledTask")
     if not any(task.recordings for task in tasks):
         raise DatasetError(f"{request.root}: contains no labelled recording that can be used")
     return tasks

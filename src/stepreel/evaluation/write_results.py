@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.evaluation.compare import TaskComparison
+from stepreel.evaluation.report.barcodes import task_barcodes
 from stepreel.evaluation.report.page import render_evaluation
-from stepreel.evaluation.report.pictures import task_pictures
 from stepreel.evaluation.results import Results
 from stepreel.system.files import explain_write_errors, write_bytes, write_text
 from stepreel.system.names import free_name
@@ -32,7 +32,7 @@ def write_evaluation(folder: Path, evaluation: Evaluation) -> None:
     Predictions of tasks that only an earlier evaluation in the same folder had are removed.
     """
     results, comparisons = evaluation.results, evaluation.comparisons
-    page = render_evaluation(results, [task_pictures(comparison) for comparison in comparisons])
+    page = render_evaluation(results, [task_barcodes(comparison) for comparison in comparisons])
     names = _file_names([comparison.prepared.task.name for comparison in comparisons])
     with explain_write_errors(folder):
         stale = set(_file_names(_earlier_tasks(folder))) - set(names)

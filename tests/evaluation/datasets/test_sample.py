@@ -19,7 +19,7 @@ from stepreel.evaluation.datasets.sample import (
     SampleStep,
     make_sample,
     plan_steps,
-    read_truth,
+    read_sample_steps,
 )
 
 THUMBNAIL_STRIDE = 8
@@ -33,7 +33,7 @@ class Filmed:
         self.sample = make_sample(
             folder, progress=lambda done, total: self.calls.append((done, total))
         )
-        self.steps = read_truth(self.sample.truth)
+        self.steps = read_sample_steps(self.sample.truth)
         with av.open(str(self.sample.video)) as file:
             stream = file.streams.video[0]
             self.rate, self.size = stream.average_rate, (stream.width, stream.height)
@@ -163,4 +163,4 @@ def test_a_damaged_table_of_steps_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "steps.csv"
     path.write_text("1.0,2.0,1 saw\n3.0,oops,2 glue\n", encoding="utf-8")
     with pytest.raises(StepreelError, match="start_s,end_s,N step name"):
-        read_truth(path)
+        read_sample_steps(path)

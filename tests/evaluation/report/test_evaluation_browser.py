@@ -37,7 +37,7 @@ def open_evaluation(browser, tmp_path: Path):
 
 @cache
 def full_evaluation(tasks: tuple[str, ...] = ("tea",)) -> Any:
-    results, pictures = make_evaluation(
+    results, barcodes = make_evaluation(
         tasks=tasks,
         n_recordings=14,
         step_names=["boil", NASTY, *(f"step {number}" for number in range(12))],
@@ -50,7 +50,7 @@ def full_evaluation(tasks: tuple[str, ...] = ("tea",)) -> Any:
     results["notes"] = [NASTY]
     figure = {"mean": 0.5, "std": 0.0, "seeds": [0.5, 0.5]}
     results["task_metrics"] = {"kendall": {"note": NASTY, "methods": {NASTY: {NASTY: figure}}}}
-    return results, pictures
+    return results, barcodes
 
 
 @pytest.mark.parametrize("tasks", [("tea",), ("tea", NASTY)])

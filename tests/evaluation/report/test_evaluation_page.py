@@ -12,8 +12,8 @@ from evaluations import OWN_METHODS, make_evaluation, render
 from stepreel.evaluation.methods.baselines import BASELINES
 from stepreel.evaluation.methods.catalog import METHODS, NULL_METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.report.barcodes import Barcode, BarcodeSpan, Confusion, TaskBarcodes
 from stepreel.evaluation.report.layout import in_order, lay_out_task
-from stepreel.evaluation.report.pictures import Bar, Barcode, Confusion, TaskPictures
 from stepreel.evaluation.results import Results
 from stepreel.report.html import sha256_source
 
@@ -97,7 +97,7 @@ def test_the_page_asks_for_nothing():
 
 
 def test_names_stay_text():
-    results, pictures = make_evaluation(
+    results, barcodes = make_evaluation(
         tasks=[NASTY],
         step_names=["boil", NASTY],
         dataset={"name": NASTY, "title": NASTY, "root": NASTY},
@@ -107,7 +107,7 @@ def test_names_stay_text():
     results["notes"] = [NASTY]
     results["task_metrics"] = {NASTY: {"note": NASTY, "methods": {NASTY: {NASTY: spread(1.5)}}}}
     results["sweeps"] = {NASTY: {NASTY: {"protocols": results["protocols"]}}}
-    page = Page(render(results, pictures))
+    page = Page(render(results, barcodes))
     assert page.open == []
     assert len(page.all("script")) == 2
     assert not page.all("img")
@@ -129,12 +129,12 @@ def with_nulls(results: dict[str, Any], protocol: str, f1: float) -> None:
 
 
 def test_a_lead_over_the_best_null_is_shown_and_marked_unclear_within_either_spread():
-    results, pictures = make_evaluation()
+    results, barcodes = make_evaluation()
     for protocol in PROTOCOLS:
         with_nulls(results, protocol, 10.0)
     with_f1(results, "strict", raw_kmeans=(40.0, 0.0), paper=(52.34, 1.0), stepreel=(41.0, 3.0))
     with_f1(results, "egoprocel", one_cluster=(40.0, 3.7), paper=(36.5, 1.0), stepreel=(35.9, 1.0))
-    text = render(results, pictures)
+    text = render(results, barcodes)
     assert '<span class="lead-over gain">+12.3</span>' in text
     assert '<span class="lead-over unclear">+1.0</span>' in text
     assert '<span class="lead-over unclear">−3.5</span>' in text
@@ -146,12 +146,12 @@ def test_a_lead_over_the_best_null_is_shown_and_marked_unclear_within_either_spr
     ("null", "n_seeds"), [("one-cluster", 2), ("time-kmeans", 2), ("equal-split", 1)]
 )
 def test_nothing_is_green_where_any_null_is_as_good(null, n_seeds):
-    results, pictures = make_evaluation(seeds=list(range(n_seeds)))
+    results, barcodes = make_evaluation(seeds=list(range(n_seeds)))
     for protocol in PROTOCOLS:
         with_nulls(results, protocol, 10.0)
         with_f1(results, protocol, paper=(60.0, 0.0), stepreel=(20.0, 0.0))
         results["protocols"][protocol][null]["f1"] = spread(60.0)
-    text = render(results, pictures)
+    text = render(results, barcodes)
     assert "lead-over gain" not in text
     assert text.count('<span class="lead-over unclear">+0.0</span>') == len(PROTOCOLS)
     assert text.count("<span>best null</span>") == len(PROTOCOLS)
@@ -159,10 +159,10 @@ def test_nothing_is_green_where_any_null_is_as_good(null, n_seeds):
 
 
 def test_the_mark_on_a_bar_is_the_best_null_of_the_column():
-    results, pictures = make_evaluation()
+    results, barcodes = make_evaluation()
     with_nulls(results, "strict", 10.0)
     with_f1(results, "strict", equal_split=(20.0, 0.0), time_kmeans=(33.33, 0.0))
-    text = render(results, pictures)
+    text = render(results, barcodes)
     assert text.count('<line class="mark" x1="33.33%"') == len(OWN_METHODS)
     assert '<line class="mark" x1="20.0%"' not in text
 
@@ -172,7 +172,7 @@ def test_steps_are_compared_with_the_best_null_and_an_equal_split():
 
     def view():
         figures = Results.model_validate(results).protocols["strict"]
-        return lay_out_task(drawn([Bar(0, 1, 5)]), figures, KINDS)
+        return lay_out_task(drawn([BarcodeSpan(0, 1, 5)]), figures, KINDS)
 
     with_nulls(results, "strict", 10.0)
     with_f1(results, "strict", time_kmeans=(33.0, 0.0))
@@ -187,9 +187,9 @@ def test_steps_are_compared_with_the_best_null_and_an_equal_split():
 
 
 def test_the_best_learned_method_is_compared_with_the_best_null():
-    results, pictures = make_evaluation(methods=["equal-split", "raw-kmeans", "paper"])
+    results, barcodes = make_evaluation(methods=["equal-split", "raw-kmeans", "paper"])
     with_f1(results, "strict", equal_split=(20.0, 0.0), raw_kmeans=(30.0, 1.0), paper=(28.0, 4.0))
-    words = " ".join(Page(render(results, pictures)).text.split())
+    words = " ".join(Page(render(results, barcodes)).text.split())
     assert "paper is 2.0 points below the best null baseline, raw-kmeans" in words
     assert "no more than the spread over seeds (±4.0)" in words
 
@@ -208,7 +208,7 @@ def test_one_seed_has_no_spread():
 
 
 def test_a_spread_that_would_be_written_0_is_hidden_everywhere():
-    results, pictures = make_evaluation()
+    results, barcodes = make_evaluation()
     results["task_metrics"] = {
         "kendall": {"note": "", "methods": {"time": {"tau_b": spread(0.5, 0.0004)}}}
     }
@@ -216,15 +216,15 @@ def test_a_spread_that_would_be_written_0_is_hidden_everywhere():
         for figures in methods.values():
             for name in figures.keys() - {"per_step"}:
                 figures[name]["std"] = 0.049
-    text = Page(render(results, pictures)).text
+    text = Page(render(results, barcodes)).text
     assert "±0.0" not in text
 
 
 def test_labels_alone_give_a_page_of_baselines_and_say_what_was_skipped():
-    results, pictures = make_evaluation(methods=list(BASELINES))
+    results, barcodes = make_evaluation(methods=list(BASELINES))
     results["skipped"] = {"paper": "needs features: there are no videos"}
     results["left_out"] = ["r09: its length is unknown"]
-    text = Page(render(results, pictures)).text
+    text = Page(render(results, barcodes)).text
     assert "no learned method was run" in text
     assert "on the very recordings" not in text
     assert "needs features: there are no videos" in text
@@ -232,13 +232,13 @@ def test_labels_alone_give_a_page_of_baselines_and_say_what_was_skipped():
 
 
 def test_how_many_recordings_are_scored_is_said_beside_what_was_left_out():
-    results, pictures = make_evaluation()
+    results, barcodes = make_evaluation()
     results["left_out"] = [
         "tea 01: 2 of 120 rows with NaN",
         "tea 01: a step past the end",
         "x.csv: no steps",
     ]
-    text = render(results, pictures)
+    text = render(results, barcodes)
     assert "3 recordings are scored, 1 of them with something left out." in text
     parts, rest = text.index("Parts of recordings"), text.index("Recordings, files and labels")
     assert parts < text.index("2 of 120 rows") < text.index("past the end") < rest
@@ -246,10 +246,10 @@ def test_how_many_recordings_are_scored_is_said_beside_what_was_left_out():
 
 
 def test_notes_are_shown_and_those_of_several_recordings_folded():
-    results, pictures = make_evaluation()
-    assert "#notes" not in render(results, pictures)
+    results, barcodes = make_evaluation()
+    assert "#notes" not in render(results, barcodes)
     results["notes"] = ["tea 00: is short", "tea 01: is short", "tea 02: is long"]
-    words = " ".join(Page(render(results, pictures)).text.split())
+    words = " ".join(Page(render(results, barcodes)).text.split())
     assert words.count("is short") == 1
     assert "tea 02: is long" in words
 
@@ -270,8 +270,8 @@ def test_any_choice_of_methods_gives_a_page(methods):
 
 
 def test_several_tasks_fold_and_the_first_is_open():
-    results, pictures = make_evaluation(tasks=["tea", "coffee", "cocoa"])
-    page = Page(render(results, pictures))
+    results, barcodes = make_evaluation(tasks=["tea", "coffee", "cocoa"])
+    page = Page(render(results, barcodes))
     tasks = [a for a in page.all("details") if a.get("class") == "task"]
     assert ["open" in a for a in tasks] == [True, False, False]
     words = " ".join(page.text.split())
@@ -280,17 +280,17 @@ def test_several_tasks_fold_and_the_first_is_open():
 
 
 def test_a_method_that_ran_on_some_tasks_only_is_shown_there():
-    results, pictures = make_evaluation(tasks=["tea", "coffee"])
+    results, barcodes = make_evaluation(tasks=["tea", "coffee"])
     for figures in (results, results["tasks"]["tea"], *results["groups"].values()):
         for methods in figures["protocols"].values():
             del methods["paper"]
-    page = Page(render(results, pictures))
+    page = Page(render(results, barcodes))
     assert "paper" in page.text
     assert page.open == []
 
 
 def test_sweeps_and_other_measures_become_tables():
-    results, pictures = make_evaluation()
+    results, barcodes = make_evaluation()
     points = {k: {"protocols": make_evaluation()[0]["protocols"]} for k in ("5", "17")}
     with_f1(points["17"], "strict", paper=(12.34, 0.5))
     results["sweeps"] = {"clusters": points}
@@ -310,7 +310,7 @@ def test_sweeps_and_other_measures_become_tables():
             },
         },
     }
-    text = render(results, pictures)
+    text = render(results, barcodes)
     words = " ".join(Page(text).text.split())
     assert "Number of clusters" in words
     assert "12.3 ±0.5" in words
@@ -321,7 +321,12 @@ def test_sweeps_and_other_measures_become_tables():
 
 
 def test_all_of_a_steps_bars_in_a_row_are_one_path():
-    bars = [Bar(0, 0.25, 5), Bar(0.25, 0.5, 0), Bar(0.5, 0.75, 5), Bar(0.75, 1, -2)]
+    bars = [
+        BarcodeSpan(0, 0.25, 5),
+        BarcodeSpan(0.25, 0.5, 0),
+        BarcodeSpan(0.5, 0.75, 5),
+        BarcodeSpan(0.75, 1, -2),
+    ]
     view = lay_out_task(drawn(bars, predicted={"paper": bars, "equal-split": bars[:3]}), {}, KINDS)
     assert [(step.name, path) for step, path in view.takes[0].lanes[1].paths] == [
         ("background", "M1000 0h1000v1h-1000"),
@@ -332,7 +337,7 @@ def test_all_of_a_steps_bars_in_a_row_are_one_path():
 
 
 def test_colours_follow_the_place_of_a_step_and_not_its_number():
-    view = lay_out_task(drawn([Bar(0, 1, 9)]), {}, KINDS)
+    view = lay_out_task(drawn([BarcodeSpan(0, 1, 9)]), {}, KINDS)
     kinds = [step.kind and step.kind.letter for step in view.steps]
     assert [step.id for step in view.steps] == [0, 5, 9]
     assert kinds == [None, "A", "B"]
@@ -341,7 +346,7 @@ def test_colours_follow_the_place_of_a_step_and_not_its_number():
 
 def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
     def shares(*seconds: float) -> list[float]:
-        one = drawn([Bar(0, 1, 5)])
+        one = drawn([BarcodeSpan(0, 1, 5)])
         codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in seconds]
         return [
             take.share
@@ -353,7 +358,7 @@ def test_recordings_share_a_scale_unless_the_short_ones_would_vanish():
 
 
 def test_steps_that_share_a_name_are_told_apart_in_a_confusion():
-    one = drawn([Bar(0, 1, 5)], names=("pour", "pour"))
+    one = drawn([BarcodeSpan(0, 1, 5)], names=("pour", "pour"))
     confusion = Confusion("paper", [0, 9, 5, -2], [[0.0] * 4] * 3)
     view = lay_out_task(dataclasses.replace(one, confusions=[confusion]), {}, KINDS)
     assert [(name, step and step.id) for name, step in view.confusions[0].columns] == [
@@ -372,12 +377,12 @@ def test_a_confusion_names_its_clusters_by_the_ids_of_steps():
 
 
 def test_a_step_without_a_name_is_called_step_and_its_number():
-    view = lay_out_task(drawn([Bar(0, 1, 9)], names=("5", "stir")), {}, KINDS)
+    view = lay_out_task(drawn([BarcodeSpan(0, 1, 9)], names=("5", "stir")), {}, KINDS)
     assert [step.name for step in view.steps] == ["background", "step 5", "stir"]
 
 
 def test_recordings_of_one_scale_have_a_time_axis():
-    one = drawn([Bar(0, 1, 5)])
+    one = drawn([BarcodeSpan(0, 1, 5)])
     codes = [dataclasses.replace(one.barcodes[0], seconds=s) for s in (185.0, 100.0)]
     ticks = lay_out_task(dataclasses.replace(one, barcodes=codes), {}, KINDS).ticks
     assert [tick.text for tick in ticks] == ["0:00", "0:30", "1:00", "1:30", "2:00", "2:30", "3:05"]
@@ -387,7 +392,7 @@ def test_recordings_of_one_scale_have_a_time_axis():
 
 
 def test_bars_with_nothing_to_see_are_hidden_at_first_unless_there_is_nothing_else():
-    bars = [Bar(0, 1, 5)]
+    bars = [BarcodeSpan(0, 1, 5)]
     both = lay_out_task(
         drawn(bars, predicted={"paper": bars, "concatenated-split": bars}), {}, KINDS
     )
@@ -400,9 +405,9 @@ def test_bars_with_nothing_to_see_are_hidden_at_first_unless_there_is_nothing_el
 
 def test_a_page_of_many_recordings_stays_small():
     names = [f"step {number}, which has quite a long name indeed" for number in range(15)]
-    results, pictures = make_evaluation(n_recordings=38, step_names=names, n_clusters=20)
-    noisy = [with_many_bars(barcode, 100) for barcode in pictures[0].barcodes]
-    page = render(results, [dataclasses.replace(pictures[0], barcodes=noisy)])
+    results, barcodes = make_evaluation(n_recordings=38, step_names=names, n_clusters=20)
+    noisy = [with_many_bars(barcode, 100) for barcode in barcodes[0].barcodes]
+    page = render(results, [dataclasses.replace(barcodes[0], barcodes=noisy)])
     assert len(page.encode()) < 3_000_000
     assert "26 more recordings" in page
 
@@ -412,16 +417,18 @@ def test_the_same_results_give_the_same_page():
 
 
 def drawn(
-    truth: list[Bar], predicted: dict[str, list[Bar]] | None = None, names=("pour", "stir")
-) -> TaskPictures:
+    truth: list[BarcodeSpan],
+    predicted: dict[str, list[BarcodeSpan]] | None = None,
+    names=("pour", "stir"),
+) -> TaskBarcodes:
     steps = {0: "background", 5: names[0], 9: names[1]}
     predicted = predicted if predicted is not None else {"paper": truth}
-    return TaskPictures("tea", steps, [Barcode("r1", 60.0, truth, predicted)], [])
+    return TaskBarcodes("tea", steps, [Barcode("r1", 60.0, truth, predicted)], [])
 
 
 def with_many_bars(barcode: Barcode, n_bars: int) -> Barcode:
     edges = np.linspace(0, 1, n_bars + 1).tolist()
-    bars = [Bar(edges[n], edges[n + 1], n % 16) for n in range(n_bars)]
+    bars = [BarcodeSpan(edges[n], edges[n + 1], n % 16) for n in range(n_bars)]
     return dataclasses.replace(
         barcode, truth=bars, predicted=dict.fromkeys(barcode.predicted, bars)
     )

@@ -15,11 +15,11 @@ from stepreel.evaluation.results import Results
 
 def results_with(n_seeds=2, methods=("equal-split", "raw-kmeans", "paper", "stepreel"), **f1):
     """Return results whose F1 under `strict` are (mean, std)."""
-    results, pictures = make_evaluation(methods=methods, seeds=range(n_seeds))
+    results, barcodes = make_evaluation(methods=methods, seeds=range(n_seeds))
     for method, (mean, std) in f1.items():
         figure = {"mean": mean, "std": std, "seeds": [mean] * n_seeds}
         results["protocols"]["strict"][method.replace("_", "-")]["f1"] = figure
-    return results, pictures
+    return results, barcodes
 
 
 NULLS = {"equal_split": (20.0, 0.0), "raw_kmeans": (30.0, 1.0)}
@@ -43,7 +43,7 @@ NULLS = {"equal_split": (20.0, 0.0), "raw_kmeans": (30.0, 1.0)}
 )
 def test_terminal_and_page_say_the_same(paper, n_seeds, distance, judgement, css):
     nulls = NULLS if n_seeds > 1 else {name: (mean, 0.0) for name, (mean, _) in NULLS.items()}
-    values, pictures = results_with(n_seeds, paper=paper, stepreel=(5.0, 0.0), **nulls)
+    values, barcodes = results_with(n_seeds, paper=paper, stepreel=(5.0, 0.0), **nulls)
     results = Results.model_validate(values)
     verdict = judge(results)
     assert (verdict.best, verdict.null) == ("paper", "raw-kmeans")
@@ -53,11 +53,11 @@ def test_terminal_and_page_say_the_same(paper, n_seeds, distance, judgement, css
 
     terminal = " ".join(verdict_text(results).split())
     assert f": {distance}{lead.judgement}" in terminal
-    page = " ".join(html.unescape(re.sub("<[^>]+>", "", render(values, pictures))).split())
+    page = " ".join(html.unescape(re.sub("<[^>]+>", "", render(values, barcodes))).split())
     assert verdict.sentence in page
     assert distance.removesuffix(" it") in verdict.sentence
     assert verdict.sentence.endswith(f"the best null baseline, raw-kmeans{lead.judgement}.")
-    assert f'class="lead-over {css}"' in render(values, pictures)
+    assert f'class="lead-over {css}"' in render(values, barcodes)
 
 
 def test_methods_are_listed_below_the_best_null_baseline():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepreel.errors import DatasetError, DatasetMissingError
-from stepreel.evaluation.datasets.sample import read_truth
+from stepreel.evaluation.datasets.sample import read_sample_steps
 from stepreel.evaluation.truth import formats
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.truth.formats import (
@@ -153,7 +153,9 @@ def test_a_stated_format_is_not_guessed(tmp_path: Path) -> None:
 
 def test_the_truth_of_the_sample_is_read_the_same_way(tmp_path: Path) -> None:
     path = write(tmp_path / "work-bench.steps.csv", "1.000,2.500,3 wipe\n4.000,5.000,1 screw\n")
-    expected = [(step.start, step.end, f"{step.step} {step.name}") for step in read_truth(path)]
+    expected = [
+        (step.start, step.end, f"{step.step} {step.name}") for step in read_sample_steps(path)
+    ]
     assert [(row.start, row.end, row.label) for row in read_label_rows(path)] == expected
 
 

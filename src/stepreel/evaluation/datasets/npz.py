@@ -19,7 +19,7 @@ from stepreel.evaluation.datasets.reading import pick_tasks, require
 from stepreel.evaluation.truth.annotation import BACKGROUND, Problems, location
 from stepreel.evaluation.truth.lines import read_lines
 from stepreel.evaluation.truth.npz_labels import LABELS, moments_of_arrays
-from stepreel.evaluation.truth.rows import LabelledMoments, build_annotation
+from stepreel.evaluation.truth.rows import RawMomentLabels, build_annotation
 from stepreel.evaluation.truth.step_list import (
     MAX_DIGITS,
     StepList,
@@ -45,7 +45,7 @@ class _File:
 
     path: Path
     arrays: Arrays
-    moments: LabelledMoments
+    moments: RawMomentLabels
     own_times: bool
     widths: dict[str, int]
 

@@ -106,7 +106,7 @@ def make_sample(
     return sample
 
 
-def read_truth(path: Path) -> list[SampleStep]:
+def read_sample_steps(path: Path) -> list[SampleStep]:
     """Read the true steps that `make_sample` wrote."""
     text = path.read_text(encoding="utf-8")
     rows = re.findall(r"^([\d.]+),([\d.]+),(\d+) (.+)$", text, re.MULTILINE)

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stepreel.evaluation.methods.base import NULL_KINDS, MethodKind
-from stepreel.evaluation.report.pictures import UNMATCHED, Bar, Barcode, Confusion, TaskPictures
+from stepreel.evaluation.report.barcodes import (
+    UNMATCHED,
+    Barcode,
+    BarcodeSpan,
+    Confusion,
+    TaskBarcodes,
+)
 from stepreel.evaluation.report.verdict import best_null
 from stepreel.evaluation.results import MethodFigures
 from stepreel.evaluation.truth.annotation import BACKGROUND
@@ -118,21 +124,21 @@ def in_order(methods: Sequence[str], kinds: MethodKinds) -> list[str]:
 
 
 def lay_out_task(
-    pictures: TaskPictures, figures: Mapping[str, MethodFigures], kinds: MethodKinds
+    task: TaskBarcodes, figures: Mapping[str, MethodFigures], kinds: MethodKinds
 ) -> TaskView:
     """Lay out a task; `figures` are its methods' under the headline protocol."""
 
     def is_null(method: str) -> bool:
         return kinds.get(method, "other") in NULL_KINDS
 
-    numbers = iter(range(len(pictures.steps)))
+    numbers = iter(range(len(task.steps)))
     steps = [
         Step(step, _title(step, name), kind_of(next(numbers)) if step != BACKGROUND else None)
-        for step, name in sorted(pictures.steps.items())
+        for step, name in sorted(task.steps.items())
     ]
-    drawn = {method: None for barcode in pictures.barcodes for method in barcode.predicted}
+    drawn = {method: None for barcode in task.barcodes for method in barcode.predicted}
     methods = in_order(list(drawn), kinds)
-    lengths = [barcode.seconds for barcode in pictures.barcodes]
+    lengths = [barcode.seconds for barcode in task.barcodes]
     shares = shared_scale(lengths)
     takes = [
         RecordingRow(
@@ -140,13 +146,13 @@ def lay_out_task(
             share=shares[number] if shares else 100,
             lanes=_lanes(barcode, methods, steps),
         )
-        for number, barcode in enumerate(pictures.barcodes)
+        for number, barcode in enumerate(task.barcodes)
     ]
-    confusions = {confusion.method: confusion for confusion in pictures.confusions}
+    confusions = {confusion.method: confusion for confusion in task.confusions}
     null = best_null(figures, is_null)
     scored = in_order(list(figures), kinds)
     return TaskView(
-        name=pictures.task,
+        name=task.task,
         steps=steps,
         methods=methods,
         hidden_at_first=[]
@@ -184,26 +190,26 @@ def _lanes(barcode: Barcode, methods: Sequence[str], steps: Sequence[Step]) -> l
     return [_lane(None, barcode.truth, steps), *predicted]
 
 
-def _lane(method: str | None, bars: Sequence[Bar], steps: Sequence[Step]) -> Lane:
+def _lane(method: str | None, spans: Sequence[BarcodeSpan], steps: Sequence[Step]) -> Lane:
     runs: dict[int, list[str]] = {}
-    for bar in bars:
-        start = round(UNITS * bar.start)
-        width = round(UNITS * bar.end) - start
+    for span in spans:
+        start = round(UNITS * span.start)
+        width = round(UNITS * span.end) - start
         if width > 0:
-            runs.setdefault(bar.step, []).append(f"M{start} 0h{width}v1h-{width}")
+            runs.setdefault(span.step, []).append(f"M{start} 0h{width}v1h-{width}")
     kinds = {step.id: step.kind for step in steps}
     letters = [
-        _letter(bar, kind)
-        for bar in bars
-        if method is None and bar.end - bar.start > _NARROWEST_LETTER
-        if (kind := kinds.get(bar.step))
+        _letter(span, kind)
+        for span in spans
+        if method is None and span.end - span.start > _NARROWEST_LETTER
+        if (kind := kinds.get(span.step))
     ]
     paths = [(step, "".join(runs[step.id])) for step in steps if step.id in runs]
-    return Lane(method, paths, letters, len(bars), is_hatched=UNMATCHED in runs)
+    return Lane(method, paths, letters, len(spans), is_hatched=UNMATCHED in runs)
 
 
-def _letter(bar: Bar, kind: Kind) -> Letter:
-    extent = lay_out_extent(bar.start, bar.end, 1)
+def _letter(span: BarcodeSpan, kind: Kind) -> Letter:
+    extent = lay_out_extent(span.start, span.end, 1)
     return Letter(extent.middle, extent.width, kind)
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS, Protocol
+from stepreel.evaluation.report.barcodes import TaskBarcodes
 from stepreel.evaluation.report.figures import digits_for, figure_text, merge_notes, spread_text
 from stepreel.evaluation.report.layout import (
     REFERENCE,
@@ -19,7 +20,6 @@ from stepreel.evaluation.report.layout import (
     in_order,
     lay_out_task,
 )
-from stepreel.evaluation.report.pictures import TaskPictures
 from stepreel.evaluation.report.verdict import HEADLINE, Lead, best_null, f1_mean, judge
 from stepreel.evaluation.results import (
     DatasetFacts,
@@ -80,11 +80,11 @@ class MetricTable:
     rows: list[tuple[str, list[str]]]
 
 
-def render_evaluation(results: Results, pictures: Sequence[TaskPictures]) -> str:
+def render_evaluation(results: Results, barcodes: Sequence[TaskBarcodes]) -> str:
     """Return the one-file page of an evaluation."""
     kinds = results.method_kinds
     methods = list(results.protocols[HEADLINE])
-    views = [lay_out_task(task, results.of_task(task.task)[HEADLINE], kinds) for task in pictures]
+    views = [lay_out_task(task, results.of_task(task.task)[HEADLINE], kinds) for task in barcodes]
     n_kinds = max((sum(s.kind is not None for s in view.steps) for view in views), default=0)
     style = inlined_style(_STYLES, kinds=[kind_of(number) for number in range(n_kinds)])
     theme_script, script = inlined_script("theme.js"), inlined_script(*_SCRIPTS)

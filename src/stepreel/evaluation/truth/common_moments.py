@@ -23,7 +23,7 @@ GAP = 1.5  # a step this many times the usual one leaves moments out
 
 @dataclass(frozen=True)
 class MomentLabels:
-    """One label for each moment."""
+    """One label per moment, as ids of steps; `RawMomentLabels` has the text of a file."""
 
     times: Seconds
     labels: Labels

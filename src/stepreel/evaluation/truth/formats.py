@@ -16,7 +16,7 @@ from stepreel.evaluation.truth.frame_text import read_frame_text
 from stepreel.evaluation.truth.jigsaws_text import read_jigsaws_text
 from stepreel.evaluation.truth.lines import SourceFile
 from stepreel.evaluation.truth.npz_labels import read_npz_labels
-from stepreel.evaluation.truth.rows import LabelledMoments, Row
+from stepreel.evaluation.truth.rows import RawMomentLabels, Row
 from stepreel.evaluation.truth.storyboard_labels import read_storyboard_rows
 from stepreel.types import readable
 
@@ -62,7 +62,7 @@ class LabelFormat:
     any_overlap     a frame shows a step that any part of it shows
     """
 
-    read: Callable[[SourceFile, float | None], list[Row] | LabelledMoments]
+    read: Callable[[SourceFile, float | None], list[Row] | RawMomentLabels]
     suffixes: tuple[str, ...]
     is_line: Callable[[str], object] | None = None
     line: str = ""

@@ -10,10 +10,10 @@ import numpy as np
 from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import location
 from stepreel.evaluation.truth.lines import SourceFile
-from stepreel.evaluation.truth.rows import LabelledMoments
+from stepreel.evaluation.truth.rows import RawMomentLabels
 
 
-def read_frame_text(file: SourceFile, fps: float | None = None) -> LabelledMoments:
+def read_frame_text(file: SourceFile, fps: float | None = None) -> RawMomentLabels:
     """Read one label per line; frame 0 is at 0 s."""
     if fps is None:
         raise DatasetError(
@@ -35,7 +35,7 @@ def parse_frame_labels(path: Path, lines: Sequence[str]) -> list[str]:
     return labels
 
 
-def label_frames(labels: list[str], fps: float) -> LabelledMoments:
+def label_frames(labels: list[str], fps: float) -> RawMomentLabels:
     """Give frames their times; the last one ends with the video."""
     n = len(labels)
-    return LabelledMoments(labels, np.arange(n) / fps, end_seconds=n / fps, has_lines=True)
+    return RawMomentLabels(labels, np.arange(n) / fps, end_seconds=n / fps, has_lines=True)

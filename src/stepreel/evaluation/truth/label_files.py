@@ -13,7 +13,7 @@ from stepreel.evaluation.truth.annotation import Annotation, Problems
 from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
 from stepreel.evaluation.truth.formats import FORMATS, LabelFormat, guess_format
 from stepreel.evaluation.truth.lines import SourceFile
-from stepreel.evaluation.truth.rows import LabelledMoments, Row, build_annotation, cut_at_end
+from stepreel.evaluation.truth.rows import RawMomentLabels, Row, build_annotation, cut_at_end
 from stepreel.evaluation.truth.step_list import StepList
 from stepreel.types import Labels, Seconds
 
@@ -29,7 +29,7 @@ class LabelFile:
     path: Path
     format: LabelFormat
     rows: list[Row]
-    moments: LabelledMoments | None = None
+    moments: RawMomentLabels | None = None
 
     @property
     def labels(self) -> Sequence[str]:
@@ -89,7 +89,7 @@ def parse_label_file(
         raise
     except StepreelError as problem:
         raise DatasetError(str(problem)) from problem
-    if isinstance(content, LabelledMoments):
+    if isinstance(content, RawMomentLabels):
         return LabelFile(file.path, label_format, content.rows, content)
     return LabelFile(file.path, label_format, content)
 

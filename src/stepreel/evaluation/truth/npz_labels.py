@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import BACKGROUND, location
 from stepreel.evaluation.truth.lines import SourceFile
-from stepreel.evaluation.truth.rows import LabelledMoments
+from stepreel.evaluation.truth.rows import RawMomentLabels
 from stepreel.evaluation.truth.step_list import MAX_DIGITS
 from stepreel.features.array_files import REAL_NUMBERS, read_arrays
 from stepreel.features.feature_files import TIMES
@@ -21,7 +21,7 @@ from stepreel.types import Seconds
 LABELS = "labels"
 
 
-def read_npz_labels(file: SourceFile, fps: float | None = None) -> LabelledMoments:
+def read_npz_labels(file: SourceFile, fps: float | None = None) -> RawMomentLabels:
     """Read a file's labels; times are those of the file.
 
     fps  for files without times
@@ -31,7 +31,7 @@ def read_npz_labels(file: SourceFile, fps: float | None = None) -> LabelledMomen
 
 def moments_of_arrays(
     path: Path, arrays: Mapping[str, NDArray[Any]], fps: float | None
-) -> LabelledMoments:
+) -> RawMomentLabels:
     """Check the labels and times among the arrays of the file `path`."""
     if LABELS not in arrays:
         raise DatasetError(
@@ -44,7 +44,7 @@ def moments_of_arrays(
         if fps is None:
             raise DatasetError(f"{location(path)}: contains no `{TIMES}`; give --fps NUMBER")
         times = np.arange(len(labels)) / fps
-    return LabelledMoments(labels, check_times(path, times, len(labels)))
+    return RawMomentLabels(labels, check_times(path, times, len(labels)))
 
 
 def check_times(path: Path, times: NDArray[Any], n_labels: int) -> Seconds:

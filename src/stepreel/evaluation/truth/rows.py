@@ -41,8 +41,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class LabelledMoments:
-    """One label per moment, as read from a file.
+class RawMomentLabels:
+    """One label per moment, as text read from a file; `MomentLabels` has ids of steps.
 
     end_seconds  when the last moment ends, if the file states it
     has_lines    whether the file has one line per moment

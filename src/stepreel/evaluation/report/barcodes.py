@@ -1,4 +1,4 @@
-"""What the page draws of a task: bars of true and predicted steps, and a confusion per method.
+"""What the page draws of a task: barcodes of its recordings, and a confusion per method.
 
 Predictions are shown in terms of true steps: under `strict`, with all recordings clustered together
 and the first seed. `layout` turns this into shapes.
@@ -17,12 +17,12 @@ from stepreel.evaluation.truth.annotation import BACKGROUND, NO_STEP
 from stepreel.types import Labels, Seconds
 
 UNMATCHED = -2
-MOST_BARS = 1200  # finer than a screen is wide
+MOST_SPANS = 1200  # finer than a screen is wide
 NOT_DRAWN = frozenset({"random", "one-cluster"})  # they would show noise, or nothing
 
 
 @dataclass(frozen=True)
-class Bar:
+class BarcodeSpan:
     """A span of a recording, from share `start` to share `end` of its length.
 
     step  the true id; 0 = background or no step, -2 = a cluster that no step is matched with
@@ -39,15 +39,15 @@ class Barcode:
 
     recording: str
     seconds: float
-    truth: list[Bar]
-    predicted: dict[str, list[Bar]]
+    truth: list[BarcodeSpan]
+    predicted: dict[str, list[BarcodeSpan]]
 
 
 @dataclass(frozen=True)
 class Confusion:
     """Which clusters the moments of every true step are in, in percent of that step.
 
-    clusters  the columns: the step each cluster is matched with; 0 and -2 as in a `Bar`
+    clusters  the columns: the step each cluster is matched with; 0 and -2 as in a `BarcodeSpan`
     shares    one row per step, in the order of ids
     """
 
@@ -57,8 +57,8 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class TaskPictures:
-    """Everything to be drawn of one task."""
+class TaskBarcodes:
+    """The barcodes and confusions of one task."""
 
     task: str
     steps: dict[int, str]
@@ -66,7 +66,7 @@ class TaskPictures:
     confusions: list[Confusion]
 
 
-def task_pictures(comparison: TaskComparison) -> TaskPictures:
+def task_barcodes(comparison: TaskComparison) -> TaskBarcodes:
     """Gather what a page shows of a task."""
     prepared, truth = comparison.prepared, comparison.prepared.truth
     together = np.concatenate(truth)
@@ -81,9 +81,9 @@ def task_pictures(comparison: TaskComparison) -> TaskPictures:
         Barcode(
             recording=name,
             seconds=float(prepared.times[number][-1] - prepared.times[number][0]),
-            truth=bars(truth[number], prepared.times[number]),
+            truth=barcode_spans(truth[number], prepared.times[number]),
             predicted={
-                method: bars(
+                method: barcode_spans(
                     _as_unmatched(
                         matchings[method].translate(prediction.together[number], strict=True)
                     ),
@@ -100,7 +100,7 @@ def task_pictures(comparison: TaskComparison) -> TaskPictures:
         _confusion(method, together, np.concatenate(shown[method].together), matchings[method])
         for method in shown
     ]
-    return TaskPictures(prepared.task.name, names, barcodes, confusions)
+    return TaskBarcodes(prepared.task.name, names, barcodes, confusions)
 
 
 def _as_unmatched(labels: Labels) -> Labels:
@@ -108,14 +108,14 @@ def _as_unmatched(labels: Labels) -> Labels:
     return np.where(labels < 0, UNMATCHED, labels)
 
 
-def bars(labels: Labels, times: Seconds) -> list[Bar]:
-    """Turn labels into bars; a moment lasts until the next.
+def barcode_spans(labels: Labels, times: Seconds) -> list[BarcodeSpan]:
+    """Turn labels into spans; a moment lasts until the next.
 
-    >>> bars(np.array([1, 1, 0, 2]), np.arange(4.0))
-    [Bar(start=0.0, end=0.5, step=1), Bar(start=0.5, end=0.75, step=0), Bar(start=0.75, end=1.0, step=2)]
-    """  # noqa: E501
-    if len(labels) > MOST_BARS:
-        pick = np.linspace(0, len(labels) - 1, MOST_BARS).astype(int)
+    >>> barcode_spans(np.array([1, 1, 0, 0]), np.arange(4.0))
+    [BarcodeSpan(start=0.0, end=0.5, step=1), BarcodeSpan(start=0.5, end=1.0, step=0)]
+    """
+    if len(labels) > MOST_SPANS:
+        pick = np.linspace(0, len(labels) - 1, MOST_SPANS).astype(int)
         labels, times = labels[pick], times[pick]
     last = float(times[-1] - times[-2]) if len(times) > 1 else 1.0
     edges = np.append(times, times[-1] + last) - times[0]
@@ -123,7 +123,7 @@ def bars(labels: Labels, times: Seconds) -> list[Bar]:
     starts = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1])
     stops = np.append(starts[1:], len(labels))
     return [
-        Bar(round(float(edges[a]), 5), round(float(edges[b]), 5), int(labels[a]))
+        BarcodeSpan(round(float(edges[a]), 5), round(float(edges[b]), 5), int(labels[a]))
         for a, b in zip(starts, stops, strict=True)
     ]
 
