@@ -83,9 +83,7 @@ def make_plan(
     overrides = dict(overrides or {})
     for name, option in _SET_BY_OPTION.items():
         if name in overrides:
-            raise SettingsError(
-                f"{name} would be overridden; use --{option} (in Python {option}=…)"
-            )
+            raise SettingsError(f"{name} would be overridden; use --{option} ({option}=…)")
     if window_seconds is not None:
         overrides |= {"loss.window_seconds": window_seconds, "loss.window_frames": None}
     if rate is not None:

@@ -174,7 +174,8 @@ def number_clusters(
     k = n_clusters or max([*stated, len(used), 1])
     if len(used) > k:
         raise DatasetError(
-            f"the predictions use {len(used)} clusters, more than the {k} of --clusters"
+            f"the predictions use {len(used)} clusters, more than the {k} of "
+            "--clusters (clusters=…)"
         )
     are_numbered = len(used) == 0 or int(used.max()) < k
 

@@ -290,7 +290,7 @@ def test_a_frame_rate_other_than_the_stated_one_is_reported(tmp_path: Path) -> N
     write(tmp_path / "a.npz", times=np.arange(8) / 2.01)
     write(tmp_path / "b.npz", times=np.arange(8) / 30)
     kept = refused(
-        tmp_path, r"b\.npz: its times have 30 moments per second, but --fps says 2", fps=2.0
+        tmp_path, r"b\.npz: its times have 30 moments per second, but --fps \(fps=…\) is 2", fps=2.0
     )
     assert [take.name for take in kept] == ["a"]
 

@@ -105,7 +105,7 @@ def test_labels_per_frame_at_the_wrong_rate_suggest_the_rate_that_fits(folder: P
     assert len(strict(folder, fps=15.0).recordings) == 2
     message = (
         r"a\.txt: 150 labels at 30 per second last 5\.0 s, but a\.MP4 lasts 10\.0 s: "
-        r"is the frame rate wrong\? --fps 15 would fit"
+        r"is the frame rate wrong\? --fps \(fps=…\) 15 would fit"
     )
     with pytest.raises(DatasetError, match=message):
         strict(folder, fps=30.0)

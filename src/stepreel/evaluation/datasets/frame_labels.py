@@ -245,7 +245,7 @@ groundTruth/{name}.txt     one label per frame and line; the suffix is optional
 mapping.txt{blank}          lines like "0 {label}"; optional, labels are then numbered by name
 splits/train.split1.bundle, splits/test.split1.bundle      optional
 videos/{name}.mp4          optional
-Without features/, there are only labels. {fps} frames per second, unless --fps is given."""
+Without features/, there are only labels. {fps} frames per second, unless --fps (fps=…) is given."""
 _SOURCE = "https://zenodo.org/record/3625992 (features and labels as MS-TCN used them)"
 
 

@@ -274,10 +274,11 @@ annotations/action_annotations/gt_segments.json          or action_annotations/g
 indexing_files/atomic_action_list.txt                    optional
 indexing_files/train_cross_env.txt, test_cross_env.txt   optional
 features/FURNITURE/TAKE.npy                              one row per frame; .npz, .h5 and
-                                                         .safetensors with `times`, or give --fps;
+                                                         .safetensors with `times`, or give
+                                                         --fps (fps=…);
                                                          without this folder: only labels
 FURNITURE/TAKE/dev3/images/scan_video.avi                optional; or below videos/
 FURNITURE: Kallax_Shelf_Drawer, Lack_Coffee_Table, Lack_Side_Table, Lack_TV_Bench.
-25 frames per second, unless --fps is given.""",
+25 frames per second, unless --fps (fps=…) is given.""",
     labels_rate=8.0,
 )

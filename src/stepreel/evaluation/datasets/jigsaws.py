@@ -207,6 +207,6 @@ Suturing/kinematics/AllGestures/Suturing_B001.txt   76 numbers per frame
 Suturing/video/Suturing_B001_capture1.avi           optional
 Knot_Tying/…, Needle_Passing/…                      the same; one task's folder is enough
 Cues: slave_left, slave_right (the default), master_left, master_right.
-30 frames per second, unless --fps is given.""",
+30 frames per second, unless --fps (fps=…) is given.""",
     labels_rate=JIGSAWS_FPS,
 )

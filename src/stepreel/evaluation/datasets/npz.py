@@ -175,8 +175,8 @@ def _keeps_rate(file: _File, request: Request) -> bool:
     if abs(rate / request.fps - 1) <= RATE_TOLERANCE:
         return True
     request.problems.report(
-        f"{location(file.path)}: its {TIMES} have {rate:.4g} moments per second, but --fps says "
-        f"{request.fps:g}; leave --fps out"
+        f"{location(file.path)}: its {TIMES} have {rate:.4g} moments per second, but --fps (fps=…) "
+        f"is {request.fps:g}; leave it out"
     )
     return False
 
@@ -259,7 +259,7 @@ def _read_steps(folder: Path, problems: Problems) -> StepList | None:
 LAYOUT = """\
 FOLDER/NAME.npz                one recording each; the folder is one task
 FOLDER/TASK/NAME.npz           or one folder per task
-  times                        (T,) seconds, increasing; or give --fps
+  times                        (T,) seconds, increasing; or give --fps (fps=…)
   labels                       (T,) number or name of the step; 0 for background
   any other array              (T, D) features; each array is a cue
 steps.csv                      optional, in the folder or its parent: lines of id,name

@@ -242,6 +242,6 @@ features/0001.npy                          or .npz: one row per frame; without t
 videos/0001.mp4                            optional; frames/0001/*.jpg are not read: make
                                            videos of them, 25 frames per second
 Features and videos may also be called 0001_baseball_pitch.
-Pickles (train.pkl) are never read. 25 frames per second, unless --fps is given.""",
+Pickles (train.pkl) are never read. 25 frames per second, unless --fps (fps=…) is given.""",
     labels_rate=FPS,
 )

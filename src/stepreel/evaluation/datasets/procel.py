@@ -155,6 +155,6 @@ TASK/data.mat                cells `grammar` (names of steps), `key_steps_time` 
                              `superframe_time`, which gives the length of every video
 TASK/readme.txt              one video per line, in the same order: address, tab, name
   or annotations/TASK/VIDEO.csv instead of both: start,end,number and name of the step
-TASK/features/VIDEO.npy      or .npz, .h5, .safetensors: with `times`, or give --fps
+TASK/features/VIDEO.npy      or .npz, .h5, .safetensors: with `times`, or give --fps (fps=…)
 TASK/videos/VIDEO.mp4        instead of features, or in addition""",
 )

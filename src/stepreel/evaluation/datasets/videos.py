@@ -98,7 +98,7 @@ def _read_pair(
     if rate is None and FORMATS[format_name].counts_frames:
         problems.report(
             f"{location(label_path)}: counts frames, but {video.name} does not state its frame "
-            "rate; give --fps NUMBER"
+            "rate; give --fps (fps=…)"
         )
         return None
     labels = problems.attempt(parse_label_file, file, FORMATS[format_name], rate)
@@ -124,7 +124,8 @@ def _covers_video(
     if fps is not None and labels.format.counts_frames:
         problems.report(
             f"{file}: {n} labels at {fps:g} per second last {end:.1f} s, but {video.name} lasts "
-            f"{duration:.1f} s: is the frame rate wrong? --fps {n / duration:.4g} would fit"
+            f"{duration:.1f} s: is the frame rate wrong? --fps (fps=…) "
+            f"{n / duration:.4g} would fit"
         )
     else:
         problems.report(

@@ -42,7 +42,9 @@ class Problems:
     def report(self, message: str) -> None:
         """Raise DatasetError, or make a note of what is left out."""
         if not self.lenient:
-            raise DatasetError(f"{message} (--lenient leaves out what is wrong and counts it)")
+            raise DatasetError(
+                f"{message}; --lenient (lenient=True) leaves out what is wrong and counts it"
+            )
         self.skipped.append(message)
 
     def attempt(self, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

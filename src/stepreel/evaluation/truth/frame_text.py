@@ -17,7 +17,7 @@ def read_frame_text(file: SourceFile, fps: float | None = None) -> RawMomentLabe
     """Read one label per line; frame 0 is at 0 s."""
     if fps is None:
         raise DatasetError(
-            f"{location(file.path)}: one label per frame needs a frame rate; give --fps"
+            f"{location(file.path)}: one label per frame needs a frame rate; give --fps (fps=…)"
         )
     return label_frames(parse_frame_labels(file.path, file.lines), fps)
 

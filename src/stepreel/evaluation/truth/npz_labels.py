@@ -42,7 +42,7 @@ def moments_of_arrays(
     times = arrays.get(TIMES)
     if times is None:
         if fps is None:
-            raise DatasetError(f"{location(path)}: contains no `{TIMES}`; give --fps NUMBER")
+            raise DatasetError(f"{location(path)}: contains no `{TIMES}`; give --fps (fps=…)")
         times = np.arange(len(labels)) / fps
     return RawMomentLabels(labels, check_times(path, times, len(labels)))
 
