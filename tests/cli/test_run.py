@@ -133,7 +133,7 @@ def test_an_unknown_option_is_reported_with_the_known_ones(folder):
 def test_a_file_in_the_way_of_the_output_is_reported_first(folder, tmp_path):
     (tmp_path / "out").write_text("mine")
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out")
-    assert_one_clear_message(done, 2, "in the way", "-o")
+    assert_one_clear_message(done, 2, "is a file, not a folder", "-o")
     assert (tmp_path / "out").read_text() == "mine"
 
 

@@ -53,7 +53,7 @@ def test_what_is_written_is_read_back_and_nothing_is_added(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 3}, "version 1 or 2: version"),
+        ({"version": 0}, "version 1 to 2: version"),
         ({"verdict": "good"}, "verdict: Extra inputs are not permitted"),
         ({"protocols": {"strict": {"paper": {}}}}, r"protocols\.strict\.paper\.f1: Field required"),
     ],
@@ -64,6 +64,13 @@ def test_a_file_of_another_form_is_explained(tmp_path, change, words):
     with pytest.raises(StepreelError, match=words) as problem:
         read_results(tmp_path / "results.json")
     assert "stepreel schema results" in str(problem.value)
+
+
+def test_a_file_of_a_later_version_says_to_upgrade(tmp_path):
+    values = json.loads(VERSION_1.read_text()) | {"version": 3}
+    (tmp_path / "results.json").write_text(json.dumps(values))
+    with pytest.raises(StepreelError, match="has version 3, but this stepreel reads up to 2"):
+        read_results(tmp_path / "results.json")
 
 
 def test_a_missing_or_foreign_file_is_explained(tmp_path):

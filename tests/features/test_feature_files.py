@@ -54,7 +54,7 @@ def test_chosen_cues_are_in_the_requested_order(tmp_path):
 
 def test_a_npy_file_needs_times_or_a_rate(tmp_path):
     np.save(tmp_path / "a.npy", GAZE)
-    with pytest.raises(RecordingError, match="--times FILE or --fps"):
+    with pytest.raises(RecordingError, match=r"--times FILE \(times=…\) or --fps"):
         read_features(tmp_path / "a.npy")
     by_rate = read_features(tmp_path / "a.npy", fps=2.0)
     assert by_rate.tracks["features"].times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]

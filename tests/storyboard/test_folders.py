@@ -42,5 +42,5 @@ def test_names_are_safe_on_every_system(stem):
 
 def test_a_file_in_the_way_of_the_output_folder_is_reported(tmp_path):
     (tmp_path / "out").write_text("")
-    with pytest.raises(OutputError, match="in the way"):
+    with pytest.raises(OutputError, match="is a file, not a folder"):
         check_writable(tmp_path / "out")

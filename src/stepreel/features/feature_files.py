@@ -225,8 +225,8 @@ def _find_times(
     own = _own_times(arrays)
     if own is None:
         raise RecordingError(
-            f"{readable(path.name)}: has no `times`; pass --times FILE or --fps NUMBER, "
-            "whichever the command accepts"
+            f"{readable(path.name)}: has no `times`; pass --times FILE (times=…) or --fps NUMBER "
+            "(fps=…), whichever the command accepts"
         )
     return own
 

@@ -88,10 +88,10 @@ def check_writable(output: Path) -> None:
             pass
     except (FileExistsError, NotADirectoryError) as problem:
         raise OutputError(
-            f"{output}: a file is in the way of this folder; choose another folder with -o"
+            f"{output}: is a file, not a folder; choose another folder with -o (output=…)"
         ) from problem
     except OSError as problem:
         raise OutputError(
             f"{output}: cannot be written to ({problem.strerror}); "
-            "change its permissions or choose another folder with -o"
+            "change its permissions or choose another folder with -o (output=…)"
         ) from problem
