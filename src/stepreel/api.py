@@ -18,7 +18,7 @@ from stepreel.result import Result
 from stepreel.system.machine import cache_folder, usable_device
 from stepreel.system.store import Store
 from stepreel.task import Task, load_task
-from stepreel.types import FeatureTrack, Progress, no_progress
+from stepreel.types import FeatureTrack, Progress, as_names, no_progress
 
 log = logging.getLogger(__name__)
 
@@ -245,9 +245,7 @@ def _as_source(source: AnySource) -> Source:
 
 
 def _reading(cues: str | Sequence[str], fps: float | None, times: AnyPath | None) -> FeatureReading:
-    names = cues.split(",") if isinstance(cues, str) else cues
-    stripped = tuple(name.strip() for name in names if name.strip())
-    return FeatureReading(stripped, fps, None if times is None else Path(times))
+    return FeatureReading(as_names(cues), fps, None if times is None else Path(times))
 
 
 def _as_model(model: Model | AnyPath | None) -> TaskModel | None:

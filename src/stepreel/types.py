@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -33,6 +33,16 @@ def readable(name: str) -> str:
     ('take�.mp4', '�')
     """
     return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", name)
+
+
+def as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return names that are given as a list or as comma-separated text.
+
+    >>> as_names("hands, gaze"), as_names(["hands"]), as_names(None)
+    (('hands', 'gaze'), ('hands',), ())
+    """
+    parts = names.split(",") if isinstance(names, str) else names or ()
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def runs(mask: Mask) -> list[slice]:

@@ -56,6 +56,8 @@ def test_settings_and_progress_are_passed_on(takes, tmp_path):
         ({"methods": []}, "no method is named"),
         ({"methods": ["paper"], "baselines_only": True}, "leaves none"),
         ({"seeds": 0}, "seeds: 0"),
+        ({"seeds": [1, 2]}, r"seeds: \[1, 2\] is not a number from 1"),
+        ({"sweep_clusters": "3"}, "sweep over clusters: 3 is not a whole number"),
         ({"clusters": 0}, "n_clusters"),
         ({"rate": -1}, "moments_per_second"),
         ({"fps": 0}, "fps: 0"),
@@ -105,3 +107,10 @@ def test_predictions_are_scored_from_python(tmp_path):
     for options in ({"seeds": 0}, {"fps": 0}, {"rate": -1}, {"clusters": 0}):
         with pytest.raises(SettingsError, match=next(iter(options))):
             score(tmp_path / "truth", tmp_path / "predicted", **options)
+
+
+def test_names_may_be_comma_separated_text(takes):
+    results = evaluate(
+        "npz", takes, clusters=3, seeds=1, methods="random, equal-split", cues="hands"
+    )
+    assert list(results.protocols["strict"]) == ["random", "equal-split"]

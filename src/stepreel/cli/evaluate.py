@@ -13,7 +13,6 @@ from stepreel.cli.options import (
     DeviceName,
     Quiet,
     named_overrides,
-    split_names,
 )
 from stepreel.cli.problems import show_left_out, showing_left_out
 from stepreel.cli.terminal import (
@@ -114,8 +113,8 @@ def evaluate(
                 root,
                 clusters=clusters,
                 seeds=seeds,
-                methods=None if methods is None else split_names(methods),
-                cues=split_names(cues),
+                methods=methods,
+                cues=cues or (),
                 task=task,
                 truth=truth,
                 window_seconds=window_seconds,
@@ -124,7 +123,7 @@ def evaluate(
                 rate=rate,
                 lenient=lenient,
                 baselines_only=baselines_only,
-                task_metrics=[name for text in task_metrics or [] for name in split_names(text)],
+                task_metrics=",".join(task_metrics or []),
                 sweep_clusters=_numbers(sweep_clusters, "--sweep-clusters"),
                 sweep_cues=sweep_cues,
                 sweep_recordings=_numbers(sweep_recordings, "--sweep-recordings"),
@@ -138,8 +137,10 @@ def evaluate(
 
 
 def _numbers(text: str | None, option: str) -> list[int]:
+    from stepreel.types import as_names
+
     try:
-        return [int(part) for part in split_names(text)]
+        return [int(part) for part in as_names(text)]
     except ValueError:
         raise refuse(
             f"{option} {text}: expected whole numbers from 1 to 1000, comma-separated"

@@ -65,15 +65,6 @@ def named_overrides(
     return {**parse_assignments(assignments), **options}
 
 
-def split_names(text: str | None) -> list[str]:
-    """Split comma-separated names.
-
-    >>> split_names("hands, gaze"), split_names(None)
-    (['hands', 'gaze'], [])
-    """
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
-
-
 def open_store(cache: Path | None) -> Store:
     """Open the given cache folder, or the default one."""
     from stepreel.system.machine import cache_folder
@@ -85,8 +76,9 @@ def open_store(cache: Path | None) -> Store:
 def feature_reading(cues: str | None, fps: float | None, times: Path | None) -> FeatureReading:
     """Return how to read feature files."""
     from stepreel.features.sources import FeatureReading
+    from stepreel.types import as_names
 
-    return FeatureReading(tuple(split_names(cues)), fps, times)
+    return FeatureReading(as_names(cues), fps, times)
 
 
 def unique_paths(paths: Sequence[Path]) -> list[Path]:

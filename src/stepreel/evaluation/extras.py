@@ -41,7 +41,7 @@ def make_extras(
     if unknown := [name for name in task_metrics if name not in TASK_METRICS]:
         raise SettingsError(f"unknown task metric {unknown[0]!r}; known: {', '.join(TASK_METRICS)}")
     for what, counts in (("clusters", sweep_clusters), ("recordings", sweep_recordings)):
-        if wrong := [number for number in counts if not 1 <= number <= MOST]:
+        if wrong := [n for n in counts if not isinstance(n, int) or not 1 <= n <= MOST]:
             raise SettingsError(
                 f"sweep over {what}: {wrong[0]} is not a whole number from 1 to {MOST}"
             )

@@ -78,7 +78,7 @@ def make_plan(
 
     Parameters are those of `stepreel.evaluate`; `overrides` are dotted: {"train.epochs": 20}.
     """
-    if not 1 <= seeds <= MOST_SEEDS:
+    if not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
         raise SettingsError(f"seeds: {seeds} is not a number from 1 to {MOST_SEEDS}")
     overrides = dict(overrides or {})
     for name, option in _SET_BY_OPTION.items():

@@ -38,7 +38,7 @@ from stepreel.features.sources import LoadedRecordings, extract_recordings
 from stepreel.system.files import check_writable
 from stepreel.system.machine import cache_folder, usable_device
 from stepreel.system.store import Store
-from stepreel.types import Progress, no_progress
+from stepreel.types import Progress, as_names, no_progress
 
 
 def evaluate(
@@ -47,8 +47,8 @@ def evaluate(
     *,
     clusters: int = 7,
     seeds: int = 3,
-    methods: Sequence[str] | None = None,
-    cues: Sequence[str] = (),
+    methods: str | Sequence[str] | None = None,
+    cues: str | Sequence[str] = (),
     task: str | None = None,
     truth: str | PathLike[str] | None = None,
     window_seconds: float | None = None,
@@ -57,14 +57,14 @@ def evaluate(
     rate: float | None = None,
     lenient: bool = False,
     baselines_only: bool = False,
-    task_metrics: Sequence[str] = (),
+    task_metrics: str | Sequence[str] = (),
     sweep_clusters: Sequence[int] = (),
     sweep_cues: bool = False,
     sweep_recordings: Sequence[int] = (),
     output: str | PathLike[str] | None = None,
     device: str = "auto",
     cache: str | PathLike[str] | None = None,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
     **settings: object,
 ) -> Results:
     """Compare methods on labelled recordings, under every protocol, as `stepreel evaluate` does.
@@ -104,10 +104,10 @@ def evaluate(
     runner = MethodRunner(
         Store(Path(cache) if cache is not None else cache_folder()),
         usable_device(device),
-        progress,
+        progress or no_progress,
     )
     plan = make_plan(
-        methods=methods,
+        methods=None if methods is None else as_names(methods),
         baselines_only=baselines_only,
         clusters=clusters,
         seeds=seeds,
@@ -120,16 +120,16 @@ def evaluate(
         sweep_clusters=sweep_clusters,
         sweep_cues=sweep_cues,
         sweep_recordings=sweep_recordings,
-        task_metrics=task_metrics,
+        task_metrics=as_names(task_metrics),
     )
-    dataset_format = _dataset_format(dataset, cues=cues, truth=truth, fps=fps)
+    dataset_format = _dataset_format(dataset, cues=as_names(cues), truth=truth, fps=fps)
     problems = Problems(lenient=lenient)
     folder = Path(root)
     request = Request(
         folder,
         problems,
         task=task,
-        cues=cues,
+        cues=as_names(cues),
         fps=fps,
         truth=None if truth is None else Path(truth),
     )
