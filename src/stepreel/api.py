@@ -128,7 +128,7 @@ def find_key_steps(
         raise ValueError(f"on_error={on_error!r}; expected {' or '.join(get_args(OnError))}")
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
-    found = pipeline.run(
+    task_run = pipeline.run(
         sources,
         _store(cache),
         preset=preset,
@@ -140,10 +140,10 @@ def find_key_steps(
         progress=progress or no_progress,
         on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
     )
-    if found.written is not None:
-        for reason in [*found.written.failures.values(), *found.written.unsaved]:
+    if task_run.written is not None:
+        for reason in [*task_run.written.failures.values(), *task_run.written.unsaved]:
             raise OutputError(reason)
-    results = list(found.results.values())
+    results = list(task_run.results.values())
     return results if is_list else results[0]
 
 

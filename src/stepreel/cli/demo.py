@@ -34,7 +34,7 @@ def demo(
 
         check_writable(output)
         sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
-        found = find(
+        task_run = find(
             [sample.video],
             output,
             preset="quick",
@@ -42,13 +42,13 @@ def demo(
             cache=cache,
             quiet=quiet,
         )
-        for reason in found.failures.values():
+        for reason in task_run.failures.values():
             raise refuse(reason)
-        assert found.written is not None
-        board = found.written.boards[0]
+        assert task_run.written is not None
+        board = task_run.written.boards[0]
         say(f"{sample.video}: {summary(board)}")
         _compare(sample, board)
-        say(f"storyboard: {found.written.folders[0] / 'storyboard.html'}")
+        say(f"storyboard: {task_run.written.folders[0] / 'storyboard.html'}")
 
 
 def _make_sample(folder: Path, seed: int, *, quiet: bool) -> Sample:
@@ -83,9 +83,9 @@ def _compare(sample: Sample, board: Storyboard) -> None:
     def extent(start: float, end: float) -> str:
         return f"{clock_with_tenths(start)} - {clock_with_tenths(end)}"
 
-    found = [(s.start, f"{extent(s.start, s.end)}  {letter(s.cluster)}") for s in board.steps]
+    shown = [(s.start, f"{extent(s.start, s.end)}  {letter(s.cluster)}") for s in board.steps]
     true = [(t.start, f"{extent(t.start, t.end)}  {t.step} {t.name}") for t in true_steps]
-    for row in sorted([(a, 0, text) for a, text in found] + [(a, 1, text) for a, text in true]):
+    for row in sorted([(a, 0, text) for a, text in shown] + [(a, 1, text) for a, text in true]):
         say(f"   {'' if row[1] else row[2]:<24}  {row[2] if row[1] else ''}".rstrip())
 
     times = np.arange(0, board.recording.duration_seconds, 1 / 30)

@@ -87,7 +87,7 @@ def run(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
         sources = unique_paths(recordings)
-        found = find(
+        task_run = find(
             sources,
             output,
             preset=preset,
@@ -98,10 +98,10 @@ def run(
             cache=cache,
             quiet=quiet,
         )
-        report_run(found, sources)
-        if found.written is None or not found.written.boards:
+        report_run(task_run, sources)
+        if task_run.written is None or not task_run.written.boards:
             raise typer.Exit(NOTHING_DONE)
-        if found.failures or found.written.unsaved:
+        if task_run.failures or task_run.written.unsaved:
             raise typer.Exit(SOME_FAILED)
 
 
@@ -136,14 +136,14 @@ def find(
         )
 
 
-def report_run(found: TaskRun, sources: Sequence[Path]) -> None:
+def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
     """Print the steps and the storyboard's path of every recording, then the failures."""
     from stepreel.report.wording import clock_with_tenths
     from stepreel.storyboard.letters import letter
 
-    boards = {} if found.written is None else found.written.boards
+    boards = {} if task_run.written is None else task_run.written.boards
     for position, board in boards.items():
-        assert found.written is not None
+        assert task_run.written is not None
         say(f"{sources[position].name}: {summary(board)}")
         for step in board.steps:
             repeat = (
@@ -153,14 +153,14 @@ def report_run(found: TaskRun, sources: Sequence[Path]) -> None:
             say(f"  {step.index:>3}  {extent}  kind {letter(step.cluster)}{repeat}")
         for note in board.notes:
             say(f"  note: {note}")
-        say(f"  storyboard: {found.written.folders[position] / 'storyboard.html'}")
-    unsaved = [] if found.written is None else found.written.unsaved
-    for reason in [*(found.failures[p] for p in sorted(found.failures)), *unsaved]:
+        say(f"  storyboard: {task_run.written.folders[position] / 'storyboard.html'}")
+    unsaved = [] if task_run.written is None else task_run.written.unsaved
+    for reason in [*(task_run.failures[p] for p in sorted(task_run.failures)), *unsaved]:
         warn(f"stepreel: {reason}")
     if len(sources) > 1:
-        if found.written is not None and found.written.index is not None:
-            say(f"all recordings: {found.written.index}")
-        say(f"{len(boards)} done, {len(found.failures)} failed")
+        if task_run.written is not None and task_run.written.index is not None:
+            say(f"all recordings: {task_run.written.index}")
+        say(f"{len(boards)} done, {len(task_run.failures)} failed")
 
 
 def summary(board: Storyboard) -> str:
