@@ -131,6 +131,14 @@ def test_a_result_is_written_where_you_want_it(shelf, tmp_path):
     assert result.storyboard == board  # from now on it names its pictures
 
 
+def test_a_result_that_cannot_be_written_stays_as_it_was(shelf, tmp_path):
+    result = find_key_steps(shelf, clusters=3, **FAST)
+    (tmp_path / "shelf").write_text("a file")
+    with pytest.raises(stepreel.OutputError, match="in the way"):
+        result.write(tmp_path / "shelf")
+    assert {step.picture for step in result.steps} == {None}
+
+
 def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
     find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
     folder = tmp_path / "out" / "shelf"

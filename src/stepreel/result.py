@@ -69,7 +69,7 @@ class Result:
         folder, thumbnails = Path(folder), None
         if isinstance(self.recording, VideoRecording):
             thumbnails = self.recording.previews.thumbnails(self.recording.times)
-        self.storyboard = assemble_storyboard(
+        board = assemble_storyboard(
             self.recording,
             self.clustering,
             self.key_steps,
@@ -79,8 +79,9 @@ class Result:
             notes=self.learning_notes,
         )
         strip = None if thumbnails is None else thumbnails.jpeg
-        write_report(self.storyboard, folder, pictures=self.pictures(), strip=strip)
-        return self.storyboard
+        write_report(board, folder, pictures=self.pictures(), strip=strip)
+        self.storyboard = board  # only now: its pictures are there
+        return board
 
     def pictures(self) -> dict[int, bytes]:
         """Return the JPEG of every step by the step's index; none for features."""
