@@ -192,13 +192,13 @@ def test_light_and_dark_differ_and_the_choice_is_remembered(open_board):
     assert light != dark
     opened = open_board(make_board(), color_scheme="light")
     opened.page.click("#theme")
-    assert opened.value(background) == dark
+    opened.wait_for(f"{background} === '{dark}'")
     # A busy browser may pass on what a page has stored only after the page is loaded again.
-    for _ in range(20):
+    for _ in range(120):
+        opened.page.wait_for_timeout(250)
         opened.page.reload()
         if opened.value(background) == dark:
             break
-        opened.page.wait_for_timeout(100)
     assert opened.value(background) == dark
 
 
