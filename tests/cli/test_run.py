@@ -85,7 +85,7 @@ def test_one_frame_gives_one_step_and_a_note(tmp_path):
     assert done.returncode == 0, done.stderr
     board = json.loads((tmp_path / "out" / "one" / "storyboard.json").read_text())
     assert len(board["steps"]) == 1
-    assert "fewer than the 7 requested" in board["notes"][0]
+    assert "its moments differ too little for more" in board["notes"][0]
 
 
 def test_a_truncated_recording_is_used_with_a_note(folder, tmp_path):

@@ -50,11 +50,11 @@ def test_a_title_cannot_break_out_of_its_markdown_cell():
     assert len(re.findall(r"(?<!\\)\|", row)) == 8
 
 
-def test_a_chapter_runs_from_its_steps_start_to_the_next_steps_start():
+def test_a_chapter_starts_and_ends_with_its_step():
     chapters = chapters_of(make_board())
     assert [(chapter.start, chapter.end) for chapter in chapters] == [
         (0, 4000),
-        (4000, 10000),
+        (4000, 8000),  # no step until 10 s
         (10000, 14000),
         (14000, 20000),
     ]
@@ -102,7 +102,7 @@ def test_webvtt_escapes_what_would_end_a_cue():
 
 def test_webvtt_writes_hours():
     text = EXPORTS["webvtt"].make(make_board([(3723.0456, 3724, 3725, 0)], duration=4000))
-    assert "01:02:03.046 --> 01:06:40.000" in text
+    assert "01:02:03.046 --> 01:02:05.000" in text
 
 
 def test_ffmetadata_is_read_back_by_ffmpeg_as_it_was_meant(tmp_path: Path):
@@ -124,7 +124,13 @@ def youtube(extents, **options):
 
 def test_youtube_starts_at_zero_with_an_opening_chapter():
     lines = youtube([(15, 16, 30, 0), (30, 31, 45, 1), (45, 50, 60, 2)], duration=3800)
-    assert lines == ["0:00 Start", "0:15 Step 1", "0:30 Step 2", "0:45 Step 3"]
+    assert lines[:-1] == ["0:00 Start", "0:15 Step 1", "0:30 Step 2", "0:45 Step 3"]
+    assert lines[-1] == "1:00 Between steps"
+
+
+def test_youtube_does_not_stretch_a_step_over_what_is_not_shown():
+    lines = youtube([(0, 5, 20, 0), (60, 61, 62, 1), (75, 80, 90, 2)], duration=95)
+    assert lines == ["0:00 Step 1", "0:20 Between steps", "1:00 Step 2", "1:15 Step 3"]
 
 
 def test_youtube_moves_a_first_step_that_begins_soon_to_zero():
@@ -158,13 +164,16 @@ def test_youtube_writes_hours_past_an_hour_and_no_angle_brackets():
     extents = [(0, 1, 9, 0), (600, 601, 602, 1), (3723, 3724, 3725, 2)]
     assert youtube(extents, titles=["a <b>"], duration=4000) == [
         "0:00 a ‹b›",
+        "0:10 Between steps",
         "10:00 Step 2",
+        "10:10 Between steps",
         "1:02:03 Step 3",
+        "1:02:13 Between steps",
     ]
 
 
 def test_youtube_says_when_there_are_too_few_chapters():
-    assert "gives 1" in (youtube_problem(make_board([(0, 1, 2, 0)])) or "")
+    assert "gives 2" in (youtube_problem(make_board([(0, 1, 2, 0)])) or "")
     assert (
         youtube_problem(make_board([(i, i + 1, i + 9, 0) for i in (0, 20, 40)], duration=60))
         is None

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stepreel.config import KeyStepSettings
-from stepreel.steps.key_steps import choose_segments, cut_segments, keep_nearest, pick_key_steps
+from stepreel.steps.key_steps import MOST_STEPS, cut_segments, keep_nearest, pick_key_steps
 from stepreel.types import Clustering
 
 
@@ -72,13 +76,48 @@ def test_a_gap_of_exactly_the_limit_does_not_split():
     assert [s.members.tolist() for s in segments] == [[0, 1], [2, 3]]
 
 
-def test_interleaved_clusters_keep_their_own_moments():
+def test_a_step_that_another_interrupts_becomes_two_visits():
     key_steps = pick_key_steps(
         clustering([0, 1, 2, 3], [0, 1, 0, 1], [0.1, 0.1, 0.2, 0.2]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
     )
-    assert [s.members.tolist() for s in key_steps.segments] == [[0, 2], [1, 3]]
+    visits = [(s.cluster, s.members.tolist()) for s in key_steps.segments]
+    assert visits == [(0, [0]), (1, [1]), (0, [2]), (1, [3])]
+
+
+@settings(deadline=None)
+@given(
+    labels=st.lists(st.integers(0, 3), min_size=1, max_size=80),
+    excluded=st.lists(st.booleans(), min_size=80, max_size=80),
+    shortest=st.sampled_from([0.0, 0.5, 1.0, 2.0]),
+)
+def test_shown_steps_never_overlap(labels, excluded, shortest):
+    n = len(labels)
+    made = clustering(
+        np.arange(n) / 4, labels, np.linspace(0.1, 1, n), n_clusters=4, excluded=excluded[:n]
+    )
+    choice = KeyStepSettings(min_step_seconds=shortest, split_gap_seconds=1.0)
+    key_steps = pick_key_steps(made, choice, moment_seconds=0.25)
+    for before, after in pairwise(key_steps.segments):
+        assert before.members[-1] < after.members[0]
+    for position, segment in enumerate(key_steps.segments):
+        assert (np.asarray(labels)[segment.members] == segment.cluster).all()
+        assert (key_steps.step_of[segment.members] == position).all()
+        assert segment.nearest in segment.members
+        long_enough = 0.25 * len(segment.members) >= shortest
+        assert long_enough or len(key_steps.segments) == 1
+
+
+def test_flicker_at_a_border_belongs_to_the_longer_step():
+    labels = [0] * 8 + [1, 0, 1] + [1] * 8  # one moment of each on the wrong side
+    key_steps = pick_key_steps(
+        clustering(np.arange(19) / 4, labels, np.ones(19)),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=0.25,
+    )
+    extents = [(s.cluster, s.members[0], s.members[-1]) for s in key_steps.segments]
+    assert extents == [(0, 0, 9), (1, 10, 18)]
 
 
 def test_segments_shorter_than_a_second_are_dropped():
@@ -111,31 +150,47 @@ def test_top_keeps_the_nearest_and_time_order():
     assert [s.cluster for s in key_steps.segments] == [1, 2]
 
 
-def test_without_top_there_are_at_most_twenty():
-    times = np.arange(0, 250, 5.0)  # every moment a segment of its own
-    settings = KeyStepSettings(background_ratio=0.0, min_step_seconds=0)
-    kept = np.ones(50, bool)
-    segments = cut_segments(clustering(times, np.zeros(50, int), np.arange(50)), kept, 2.0)
-    assert [s.nearest for s in choose_segments(segments, settings, moment_seconds=5)] == list(
-        range(20)
+def test_a_long_recording_shows_every_kind_and_every_visit():
+    labels = np.tile(np.repeat(np.arange(7), 12), 15)  # 3 s each, 105 visits
+    distances = np.tile(np.repeat(np.arange(1.0, 8.0), 12), 15)  # the last kind is the least clear
+    key_steps = pick_key_steps(
+        clustering(np.arange(len(labels)) / 4, labels, distances),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=0.25,
     )
+    assert len(key_steps.segments) == 105
+    assert key_steps.hidden == []
+    assert {segment.cluster for segment in key_steps.segments} == set(range(7))
+    assert (key_steps.step_of >= 0).all()
 
 
-def test_confidence_is_the_mean_margin_to_the_next_cluster():
+def test_more_steps_than_a_page_carries_still_show_every_kind():
+    labels = np.append(np.tile([0, 1], MOST_STEPS), 2)
+    distances = np.append(np.tile([0.1, 0.2], MOST_STEPS), 9.0)
+    key_steps = pick_key_steps(
+        clustering(np.arange(len(labels), dtype=float), labels, distances),
+        KeyStepSettings(background_ratio=0.0),
+        moment_seconds=1.0,
+    )
+    assert len(key_steps.segments) == MOST_STEPS
+    assert len(key_steps.hidden) == len(labels) - MOST_STEPS
+    assert {segment.cluster for segment in key_steps.segments} == {0, 1, 2}
+
+
+def test_the_margin_is_the_mean_share_to_the_next_cluster():
     key_steps = pick_key_steps(
         clustering([0, 1], [0, 0], [0.0, 0.5], others=[1.0, 1.0]),
         KeyStepSettings(background_ratio=0.0),
         moment_seconds=1.0,
     )
-    assert key_steps.segments[0].confidence == pytest.approx(0.75)
+    assert key_steps.segments[0].margin == pytest.approx(0.75)
 
 
-def test_confidence_is_one_for_a_single_cluster_and_zero_for_coinciding_ones():
+def test_the_margin_is_one_for_a_single_cluster_and_zero_for_coinciding_ones():
     alone = clustering([0, 1], [0, 0], [0.2, 0.3], others=[np.inf, np.inf])
     same = clustering([0, 1], [0, 0], [0.0, 0.0], others=[0.0, 0.0])
-    settings = KeyStepSettings(background_ratio=0.0)
-    confidences = [
-        pick_key_steps(c, settings, moment_seconds=1.0).segments[0].confidence
-        for c in (alone, same)
+    choice = KeyStepSettings(background_ratio=0.0)
+    margins = [
+        pick_key_steps(c, choice, moment_seconds=1.0).segments[0].margin for c in (alone, same)
     ]
-    assert confidences == [1.0, 0.0]
+    assert margins == [1.0, 0.0]

@@ -11,14 +11,14 @@ from stepreel.types import Clustering, FeatureTrack
 from stepreel.video.decode import probe
 
 
-def board_of(tmp_path, labels, excluded):
+def board_of(tmp_path, labels, excluded, **choice):
     """Make the storyboard of a clustering at four moments a second."""
     labels = np.array(labels)
     flat = np.zeros(len(labels), np.float32)
     clustering = Clustering(
         np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(excluded), n_clusters=3
     )
-    settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0}})
+    settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0, **choice}})
     key_steps = pick_key_steps(clustering, settings.key_steps, moment_seconds=0.25)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
     track = FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))
@@ -55,4 +55,25 @@ def test_a_recording_with_only_pauses_has_an_empty_storyboard_with_a_note(tmp_pa
     board = board_of(tmp_path, [0] * 12, [True] * 12)
     assert board.steps == []
     assert [span.kind for span in board.timeline] == ["background"]
-    assert board.notes[0].startswith("Kinds of steps shown: 0")
+    assert board.notes == [
+        "Found 0 of the 7 kinds of steps asked for: kinds A, B and C do not occur in this "
+        "recording; its moments differ too little for more."
+    ]
+
+
+def test_a_limit_on_the_number_of_steps_is_named_and_hides_no_time(tmp_path):
+    labels = np.repeat([0, 1, 2], 20)
+    board = board_of(tmp_path, labels, np.zeros(60, bool), top=1)
+    assert len(board.steps) == 1
+    assert [span.kind for span in board.timeline].count("left-out") == 2
+    assert board.background == []  # there are steps, they are only not shown
+    assert "at most 1 were asked for (--top)" in board.notes[0]
+
+
+def test_the_note_about_missing_kinds_says_why(tmp_path):
+    labels = [0] * 20 + [1] * 2 + [0] * 20  # kind B lasts half a second, kind C never occurs
+    board = board_of(tmp_path, labels, np.zeros(42, bool), n_clusters=3)
+    assert board.notes == [
+        "Found 1 of the 3 kinds of steps asked for: kind B never lasts 1 s without "
+        "interruption; kind C does not occur in this recording."
+    ]

@@ -62,7 +62,9 @@ def run(
     clusters: Clusters = None,
     top: Annotated[
         int | None,
-        typer.Option(help="Maximum number of steps; the clearest are shown (20, of 1 s or more)."),
+        typer.Option(
+            help="Show at most this many steps, the clearest ones; default: all of 1 s or more."
+        ),
     ] = None,
     cues: FeatureCues = None,
     fps: Fps = None,

@@ -36,13 +36,14 @@ from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.grouping import group_moments
-from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.key_steps import choose_segments, cut_segments, keep_nearest
 from stepreel.system.store import Entry, read_facts, write_facts
 from stepreel.types import Clustering, Floats, Labels, moment_seconds
 
 Values = dict[str, dict[str, float]]
 """Of one task and one seed: by method, then by figure; NaN if a figure does not exist"""
 
+ROUNDING = 1e-9
 METRIC_VERSION = 1  # raise it when the same data and settings would give other figures
 SAME_FOR_ALL_SEEDS = frozenset({"time", "raw"})
 BACKGROUNDS = {"with-background": True, "without-background": False}
@@ -195,10 +196,17 @@ def key_moment_quality(
 
 
 def _key_moments(clustering: Clustering, settings: Settings, k: int) -> Labels:
-    """Return the moments that Algorithm 1 shows, the k nearest to their centres."""
-    choice = settings.key_steps.model_copy(update={"top": k})
-    steps = pick_key_steps(clustering, choice, moment_seconds=moment_seconds(clustering.times))
-    return np.array([segment.nearest for segment in steps.segments], np.int64)
+    """Return the moments that Algorithm 1 shows, the k nearest to their centres.
+
+    Storyboards also separate segments that overlap; the paper does not.
+    """
+    choice = settings.key_steps
+    kept = keep_nearest(clustering, choice.background_ratio)
+    segments = cut_segments(clustering, kept, choice.split_gap_seconds)
+    shortest = choice.min_step_seconds / moment_seconds(clustering.times) - ROUNDING
+    long_enough = [segment for segment in segments if len(segment.members) >= shortest]
+    segments = long_enough or sorted(segments, key=lambda s: -len(s.members))[:1]
+    return np.array([segment.nearest for segment in choose_segments(segments, k)], np.int64)
 
 
 MetricFunction = Callable[[PreparedTask, Plan, MethodRunner, int], Values]

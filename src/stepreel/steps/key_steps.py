@@ -1,7 +1,8 @@
-"""Algorithm 1: from a clustering to key steps, in time order."""
+"""Algorithm 1: from a clustering to key steps, in time order and without overlap."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,31 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import KeyStepSettings
+from stepreel.steps.visits import separate
 from stepreel.types import Clustering, Labels, Mask, Seconds
 
-MOST_STEPS = 20
+MOST_STEPS = 1000  # as many as a page and its folder of pictures can carry
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Moments of one cluster without a gap in time, and the one nearest to its centre."""
+    """Moments of one cluster without a gap in time, and the one nearest to its centre.
+
+    margin  how much nearer its moments are to their own centre than to the next one: 0 = halfway
+            between the two, 1 = at the centre
+    """
 
     cluster: int
     members: NDArray[np.int64]
     nearest: int
     distance: float
-    confidence: float
+    margin: float
 
 
 @dataclass(frozen=True)
 class KeySteps:
     """The segments shown as key steps, and the step of every moment.
 
+    hidden   segments that are not shown because a limit on their number was reached
     step_of  (T,) index into `segments` of the step a moment belongs to, or -1
     kept     (T,) true where the moment was neither excluded nor trimmed
     """
 
     segments: list[Segment]
+    hidden: list[Segment]
     step_of: Labels
     kept: Mask
 
@@ -42,14 +50,18 @@ class KeySteps:
 def pick_key_steps(
     clustering: Clustering, settings: KeyStepSettings, *, moment_seconds: float
 ) -> KeySteps:
-    """Trim, split, pick the nearest moment, and choose which segments to show."""
+    """Trim, split, separate what overlaps, and choose which segments to show."""
     kept = keep_nearest(clustering, settings.background_ratio)
     segments = cut_segments(clustering, kept, settings.split_gap_seconds)
-    shown = choose_segments(segments, settings, moment_seconds=moment_seconds)
+    shortest = math.ceil(settings.min_step_seconds / moment_seconds - 1e-9)
+    visits = separate_segments(clustering, segments, shortest=shortest)
+    shown = choose_segments(visits, settings.top)
+    positions = {id(segment) for segment in shown}
     step_of = np.full(len(clustering.times), -1, np.int64)
     for position, segment in enumerate(shown):
         step_of[segment.members] = position
-    return KeySteps(shown, step_of, kept)
+    hidden = [segment for segment in visits if id(segment) not in positions]
+    return KeySteps(shown, hidden, step_of, kept)
 
 
 def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
@@ -92,27 +104,41 @@ def split_at_gaps(times: Seconds, gap_seconds: float) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
-def choose_segments(
-    segments: Sequence[Segment], settings: KeyStepSettings, *, moment_seconds: float
+def separate_segments(
+    clustering: Clustering, segments: Sequence[Segment], *, shortest: int
 ) -> list[Segment]:
-    """Drop segments that are too short, then all but the `top` nearest to their centres.
+    """Return segments in time order that do not overlap and have at least `shortest` moments.
 
     If all are too short, keep the longest one.
     """
-    shortest = settings.min_step_seconds - 1e-9
-    long_enough = [s for s in segments if len(s.members) * moment_seconds >= shortest]
-    if not long_enough:
-        long_enough = sorted(segments, key=lambda segment: -len(segment.members))[:1]
-    max_steps = settings.top or MOST_STEPS
-    best = sorted(long_enough, key=lambda segment: segment.distance)[:max_steps]
-    return sorted(best, key=lambda segment: segment.nearest)
+    visits = separate([segment.members for segment in segments], shortest=shortest)
+    if not visits and segments:
+        return [max(segments, key=lambda segment: len(segment.members))]
+    return [
+        _segment(clustering, segments[position].cluster, members) for position, members in visits
+    ]
+
+
+def choose_segments(segments: Sequence[Segment], top: int | None) -> list[Segment]:
+    """Return the `top` segments nearest to their centres, in time order.
+
+    Without `top`, all of them; if they are more than a page can carry, the nearest ones, including
+    the nearest of every cluster.
+    """
+    by_distance = sorted(segments, key=lambda segment: segment.distance)
+    if top is None and len(segments) > MOST_STEPS:
+        first_of_cluster = {segment.cluster: segment for segment in reversed(by_distance)}
+        best = {id(segment) for segment in first_of_cluster.values()}
+        by_distance.sort(key=lambda segment: id(segment) not in best)
+    chosen = by_distance[: top or MOST_STEPS]
+    return sorted(chosen, key=lambda segment: segment.nearest)
 
 
 def _segment(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -> Segment:
     own = clustering.distances[members]
     other = clustering.other_distances[members]
     nearest = int(np.argmin(own))
-    # If both distances are 0, two clusters coincide and confidence is 0.
+    # If both distances are 0, two clusters coincide and the margin is 0.
     share = np.divide(own, other, out=np.ones_like(own), where=other > 0)
-    confidence = float(np.clip(1.0 - share.mean(), 0.0, 1.0))
-    return Segment(cluster, members, int(members[nearest]), float(own[nearest]), confidence)
+    margin = float(np.clip(1.0 - share.mean(), 0.0, 1.0))
+    return Segment(cluster, members, int(members[nearest]), float(own[nearest]), margin)

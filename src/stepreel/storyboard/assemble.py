@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.config import Settings
+from stepreel.config import KeyStepSettings, Settings
 from stepreel.features.extraction import VideoRecording
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from
+from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import (
     KeyStep,
     RecordingReference,
@@ -57,7 +58,8 @@ def assemble_storyboard(
             *recording.notes,
             *notes,
             *_still_note(recording),
-            *_few_steps_note(recording, key_steps, settings),
+            *_hidden_note(key_steps, settings.key_steps),
+            *_missing_kinds_note(clustering, key_steps, settings.key_steps),
         ],
         settings=settings.model_dump(mode="json"),
         seed=settings.train.seed,
@@ -105,7 +107,7 @@ def _steps(
                 occurrence=seen[segment.cluster],
                 occurrences=occurrences[segment.cluster],
                 distance=round(segment.distance, 6),
-                confidence=round(segment.confidence, 4),
+                confidence=round(segment.margin, 4),
                 picture=_picture_file(index, time) if with_pictures else None,
             )
         )
@@ -123,10 +125,12 @@ def _picture_file(index: int, time: float) -> str:
 def _background_runs(
     key_steps: KeySteps, moment_times: _MomentTimes, shortest_seconds: float
 ) -> list[slice]:
+    """Return long runs of moments that are in no step, shown or hidden."""
     shortest = shortest_seconds - 1e-9
-    return [
-        run for run in runs(key_steps.step_of < 0) if moment_times.span(run).seconds >= shortest
-    ]
+    without_step = key_steps.step_of < 0
+    for segment in key_steps.hidden:
+        without_step[segment.members] = False
+    return [run for run in runs(without_step) if moment_times.span(run).seconds >= shortest]
 
 
 def _timeline(
@@ -219,14 +223,56 @@ def _still_note(recording: Recording) -> list[str]:
     return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
 
 
-def _few_steps_note(recording: Recording, key_steps: KeySteps, settings: Settings) -> list[str]:
-    kinds = len({segment.cluster for segment in key_steps.segments})
-    requested = settings.key_steps.n_clusters
-    top = settings.key_steps.top
-    if kinds >= requested or (top is not None and len(key_steps.segments) >= top):
+def _hidden_note(key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
+    """Return a note if a limit on the number of steps hides some of them."""
+    if not key_steps.hidden:
         return []
+    shown, found = len(key_steps.segments), len(key_steps.segments) + len(key_steps.hidden)
+    if settings.top is not None:
+        return [
+            f"{shown} of the {found} steps found are shown, the clearest ones, because at most "
+            f"{settings.top} were asked for (--top)."
+        ]
     return [
-        f"Kinds of steps shown: {kinds}, fewer than the {requested} requested. The recording "
-        f"({recording.duration_seconds:.1f} s) is short for that many, or the others are shorter "
-        "than a second or do not occur in it."
+        f"{shown} of the {found} steps found are shown, the clearest ones: a page cannot carry "
+        "more. Fewer kinds (--clusters) or longer steps (--set key_steps.min_step_seconds=3) give "
+        "fewer steps."
     ]
+
+
+def _missing_kinds_note(
+    clustering: Clustering, key_steps: KeySteps, settings: KeyStepSettings
+) -> list[str]:
+    """Return a note if there are fewer kinds of steps than requested, and say why."""
+    requested = settings.n_clusters
+    visited = {segment.cluster for segment in [*key_steps.segments, *key_steps.hidden]}
+    present = {int(cluster) for cluster in np.unique(clustering.labels[~clustering.excluded])}
+    if len(visited) >= requested:
+        return []
+    reasons = []
+    if short := sorted(present - visited):
+        reasons.append(
+            f"{_kinds(short)} never lasts {settings.min_step_seconds:g} s without interruption"
+            if len(short) == 1
+            else f"{_kinds(short)} never last {settings.min_step_seconds:g} s without interruption"
+        )
+    if absent := sorted(set(range(clustering.n_clusters)) - present):
+        verb = "does" if len(absent) == 1 else "do"
+        reasons.append(f"{_kinds(absent)} {verb} not occur in this recording")
+    if clustering.n_clusters < requested:
+        reasons.append("its moments differ too little for more")
+    return [
+        f"Found {len(visited)} of the {requested} kinds of steps asked for: {'; '.join(reasons)}."
+    ]
+
+
+def _kinds(clusters: Sequence[int]) -> str:
+    """Name kinds of steps by their letters.
+
+    >>> _kinds([0]), _kinds([1, 3, 4])
+    ('kind A', 'kinds B, D and E')
+    """
+    letters = [letter(cluster) for cluster in clusters]
+    if len(letters) == 1:
+        return f"kind {letters[0]}"
+    return f"kinds {', '.join(letters[:-1])} and {letters[-1]}"

@@ -66,7 +66,7 @@ class TimelineSpan(Span):
 
     kind: Literal["step", "uncertain", "left-out", "background"] = Field(
         description="step: part of a key step. uncertain: trimmed as too far from its centre. "
-        "left-out: a segment that is too short or not among the best, or a short pause between "
+        "left-out: a segment that is too short or hidden by a limit, or a short pause between "
         "steps. background: 2 s or more without a step."
     )
     cluster: int | None = Field(default=None, ge=0, description="Its cluster, if it has one.")

@@ -1,11 +1,11 @@
 """Divide a recording into chapters for players, one per key step.
 
-Steps may overlap; chapters may not. A chapter starts where its step starts. If the best moment of
-the previous step is at or after that, it starts where the previous step ends, or at its own best
-moment if that comes first. So every chapter contains the best moment of its step, and starts
-strictly increase. Two steps with the same best moment (to the millisecond) share a chapter. A
-chapter ends where the next one starts, the last one at the end of the recording. The time before
-the first step is in no chapter.
+A chapter starts where its step starts and ends where its step ends; time without a shown step is in
+no chapter. Steps do not overlap, but a storyboard edited by hand may contain steps that do, and
+chapters may not. Then a chapter whose step starts at or before the best moment of the previous one
+starts where that one ends, or at its own best moment if that comes first. So every chapter contains
+the best moment of its step, and starts strictly increase. Two steps with the same start (to the
+millisecond) share a chapter.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ def chapters_of(board: Storyboard) -> list[Chapter]:
     offset = board.recording.player_offset_seconds
     steps = sorted(board.steps, key=lambda step: step.time)
     titles: dict[int, list[str]] = {}
-    for step, start in zip(steps, _starts(steps), strict=True):
-        title = one_line(step.title, otherwise=f"Step {step.index}")
-        titles.setdefault(round(1000 * (start + offset)), []).append(title)
-    starts = list(titles)
-    end = round(1000 * (board.recording.duration_seconds + offset))
-    ends = [*starts[1:], max(end, starts[-1] + 1)] if starts else []
-    return [
-        Chapter(start, end, tuple(titles[start])) for start, end in zip(starts, ends, strict=True)
-    ]
+    ends: dict[int, int] = {}
+    for step, seconds in zip(steps, _starts(steps), strict=True):
+        start, end = round(1000 * (seconds + offset)), round(1000 * (step.end + offset))
+        titles.setdefault(start, []).append(one_line(step.title, otherwise=f"Step {step.index}"))
+        ends[start] = max(ends.get(start, start + 1), end)  # a chapter without length is invalid
+    for start, next_start in pairwise(titles):
+        ends[start] = min(ends[start], next_start)
+    return [Chapter(start, ends[start], tuple(titles[start])) for start in titles]
 
 
 def _starts(steps: list[KeyStep]) -> list[float]:

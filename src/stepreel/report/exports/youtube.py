@@ -1,4 +1,9 @@
-"""Chapters as lines of a YouTube description."""
+"""Chapters as lines of a YouTube description.
+
+YouTube knows only where chapters start: each lasts until the next one. A stretch without a step
+therefore gets a line of its own if it is long enough for one, or the step before it would seem to
+go on.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +17,14 @@ MIN_CHAPTERS = 3
 MIN_SECONDS = 10
 _MAX_TITLE = 100
 _MAX_TEXT = 5000
-_OPENING = ("Start",)
+_OPENING = "Start"
+_NO_STEP = "Between steps"
 
 
 def to_youtube(board: Storyboard) -> str:
     """Write one line per chapter; `youtube_problem` says if YouTube will not show them."""
     lines = [
-        f"{clock(chapter.start / 1000)} {_short_title(chapter.title)}"
+        f"{clock(chapter.start / 1000)} {_short_title(chapter.title or _empty_title(chapter))}"
         for chapter in _merged_chapters(board)
     ]
     return "\n".join(lines) + "\n"
@@ -44,12 +50,11 @@ def _merged_chapters(board: Storyboard) -> list[Chapter]:
     Neighbouring short chapters are merged first; what is still too short is merged into the chapter
     before it. All in whole seconds, because that is the precision of a YouTube description.
     """
-    chapters = _from_zero([_in_whole_seconds(chapter) for chapter in chapters_of(board)], board)
     merged: list[Chapter] = []
     waiting: list[Chapter] = []
-    for chapter in chapters:
+    for chapter in _without_gaps(board):
         if waiting and _lasts(chapter):
-            if merged and not _is_opening(merged[-1]):
+            if merged and merged[-1].titles:
                 merged[-1] = _merge([merged[-1], *waiting])
             else:
                 chapter = _merge([*waiting, chapter])
@@ -63,19 +68,30 @@ def _merged_chapters(board: Storyboard) -> list[Chapter]:
     return merged
 
 
-def _from_zero(chapters: list[Chapter], board: Storyboard) -> list[Chapter]:
-    if not chapters:
-        recording = board.recording
-        end = round(1000 * (recording.duration_seconds + recording.player_offset_seconds))
-        return [Chapter(0, end, _OPENING)]
-    opening = Chapter(0, chapters[0].start, _OPENING)
-    if _lasts(opening):
-        return [opening, *chapters]
-    return [replace(chapters[0], start=0), *chapters[1:]]
+def _without_gaps(board: Storyboard) -> list[Chapter]:
+    """Return chapters from 0 to the end; long gaps become chapters without a title.
+
+    A step that is too short for YouTube takes what it lacks from the gap after it.
+    """
+    recording = board.recording
+    end = int(recording.duration_seconds + recording.player_offset_seconds) * 1000
+    chapters = [_in_whole_seconds(chapter) for chapter in chapters_of(board)]
+    starts = [chapter.start for chapter in chapters]
+    ends = [*starts[1:], max(end, chapters[-1].end)] if chapters else [end]
+    lined_up = [Chapter(0, starts[0] if starts else end, ())]
+    for chapter, next_start in zip(chapters, ends, strict=False):
+        gap = Chapter(max(chapter.end, chapter.start + 1000 * MIN_SECONDS), next_start, ())
+        if _lasts(gap):
+            lined_up += [replace(chapter, end=gap.start), gap]
+        else:
+            lined_up.append(replace(chapter, end=next_start))
+    if chapters and not _lasts(lined_up[0]):
+        lined_up[:2] = [replace(lined_up[1], start=0)]
+    return lined_up
 
 
-def _is_opening(chapter: Chapter) -> bool:
-    return chapter.start == 0 and chapter.titles == _OPENING
+def _empty_title(chapter: Chapter) -> str:
+    return _NO_STEP if chapter.start else _OPENING
 
 
 def _in_whole_seconds(chapter: Chapter) -> Chapter:
