@@ -7,6 +7,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
+from calibrate_tables import confidence_block
 from paper_tables import TABLES, PaperTable, Published
 from results_markdown import (
     PAGE_WIDTH,
@@ -224,6 +225,7 @@ def pages(measured: dict[str, Results], extras: dict[str, Results], seeds: int) 
         "seeds": str(seeds),
         "verdict": verdict(measured),
         "headline": headline_table(measured),
+        "confidence": confidence_block(),
         "commands": commands_text(measured, extras, seeds),
         "uniform": uniform_table(ego),
         "pooled": pooled_table(ego),

@@ -139,6 +139,14 @@ def test_a_result_that_cannot_be_written_stays_as_it_was(shelf, tmp_path):
     assert {step.picture for step in result.steps} == {None}
 
 
+def test_steps_get_the_names_you_give_them(shelf):
+    result = find_key_steps(
+        shelf, clusters=3, titles={"A": "Open the box", 2: "Look inside"}, **FAST
+    )
+    assert result.steps[0].title == "Open the box"
+    assert result.steps[1].title == "Look inside"
+
+
 def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
     find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
     folder = tmp_path / "out" / "shelf"

@@ -33,7 +33,7 @@ def nothing_is_made_again(monkeypatch):
 
 
 def steps(board):
-    return [(s.start, s.time, s.end, s.cluster, s.confidence) for s in board.steps]
+    return [(s.start, s.time, s.end, s.cluster, s.margin) for s in board.steps]
 
 
 def test_a_storyboard_of_version_1_becomes_one_of_version_2(tmp_path):

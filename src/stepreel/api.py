@@ -15,6 +15,7 @@ from stepreel.errors import OutputError, RecordingError
 from stepreel.features.sources import ArraySource, FeatureReading, Source
 from stepreel.learn.model import TaskModel, read_model
 from stepreel.result import Result
+from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
 from stepreel.system.machine import cache_folder, usable_device
 from stepreel.system.store import Store
 from stepreel.task import Task, load_task
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 AnyPath = str | PathLike[str]
 AnySource = AnyPath | ArraySource
 """A video, a feature file, or arrays in memory: {"hands": (times, features)}."""
+
+AnyTitles = AnyPath | Mapping[str | int, str]
+"""Titles of kinds of steps and of single steps, or a CSV file of them."""
 
 OnError = Literal["raise", "skip"]
 
@@ -42,6 +46,8 @@ def find_key_steps(  # type: ignore[overload-overlap]  # a str is a sequence of 
     cues: str | Sequence[str] = ...,
     fps: float | None = ...,
     times: AnyPath | None = ...,
+    titles: AnyTitles | None = ...,
+    force: bool = ...,
     device: str = ...,
     cache: AnyPath | None = ...,
     on_error: OnError = ...,
@@ -63,6 +69,8 @@ def find_key_steps(
     cues: str | Sequence[str] = ...,
     fps: float | None = ...,
     times: AnyPath | None = ...,
+    titles: AnyTitles | None = ...,
+    force: bool = ...,
     device: str = ...,
     cache: AnyPath | None = ...,
     on_error: OnError = ...,
@@ -83,6 +91,8 @@ def find_key_steps(
     cues: str | Sequence[str] = (),
     fps: float | None = None,
     times: AnyPath | None = None,
+    titles: AnyTitles | None = None,
+    force: bool = False,
     device: str = "auto",
     cache: AnyPath | None = None,
     on_error: OnError = "raise",
@@ -106,6 +116,9 @@ def find_key_steps(
     cues      arrays of feature files to use, the main one first; all if empty
     fps       moments per second of feature files without times
     times     a file of times, or a folder of such files named like the recordings
+    titles    {"B": "Fold the flap"} names a kind of step, {3: "Close the lid"} one step; or a CSV
+              file of such pairs
+    force     also overwrite storyboards in `output` that were edited by hand
     device    "auto", "cpu", "cuda" or "mps"
     cache     folder for features and models (`stepreel info` shows the usual one)
     on_error  "raise" a RecordingError for the first source that cannot be read, or "skip" it with
@@ -136,6 +149,8 @@ def find_key_steps(
         model=_as_model(model),
         reading=_reading(cues, fps, times),
         output=None if output is None else Path(output),
+        titles=_as_titles(titles, len(sources)),
+        force=force,
         device=usable_device(device),
         progress=progress or no_progress,
         on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
@@ -242,6 +257,14 @@ def _as_source(source: AnySource) -> Source:
         f"a source is a path or a dict of arrays, not {type(source).__name__}: "
         'find_key_steps("shelf.mp4") or find_key_steps({"hands": (times, features)})'
     )
+
+
+def _as_titles(titles: AnyTitles | None, n_recordings: int) -> Titles | None:
+    if titles is None:
+        return None
+    if isinstance(titles, Mapping):
+        return titles_by_name(titles, n_recordings=n_recordings)
+    return read_titles(Path(titles), n_recordings=n_recordings)
 
 
 def _reading(cues: str | Sequence[str], fps: float | None, times: AnyPath | None) -> FeatureReading:

@@ -36,12 +36,14 @@ def write_task(
     model: TaskModel | None,
     names: Sequence[str],
     failures: Mapping[int, str],
+    force: bool = False,
 ) -> WrittenTask:
     """Write below `output`; what cannot be written costs nothing else.
 
     results, failures  by position among the sources
     model              what was learned; None with a model that was trained before
     names              of all sources; with more than one, there is an index
+    force              also overwrite storyboards that were edited by hand
     """
     written = WrittenTask()
     recordings = {position: result.recording for position, result in results.items()}
@@ -53,7 +55,7 @@ def write_task(
             written.unsaved.append(str(problem))
     for position, result in results.items():
         try:
-            written.boards[position] = result.write(written.folders[position])
+            written.boards[position] = result.write(written.folders[position], force=force)
         except (OutputError, StoreError) as problem:
             written.failures[position] = str(problem)
     if len(names) > 1 and written.boards:

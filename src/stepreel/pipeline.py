@@ -3,7 +3,8 @@
     video, feature file or arrays
       ─features─▶    Recording with one FeatureTrack per cue          load_task
       ─learn─▶       embedding, just another FeatureTrack             learn_embeddings
-      ─steps─▶       Clustering ─▶ KeySteps                           group_moments, pick_key_steps
+      ─steps─▶       Clustering ─▶ KeySteps                           group_moments, pick_key_steps,
+                     with their confidence                            rate_steps
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
@@ -23,8 +24,11 @@ from stepreel.learn.embeddings import learn_embeddings
 from stepreel.learn.model import TaskModel, build_model
 from stepreel.output import WrittenTask, write_task
 from stepreel.result import Result
+from stepreel.steps.confidence import rate_steps
+from stepreel.steps.evidence import TaskSteps
 from stepreel.steps.grouping import GroupedMoments, group_moments
 from stepreel.steps.key_steps import pick_key_steps
+from stepreel.storyboard.titles import Titles
 from stepreel.system.machine import Device
 from stepreel.system.store import Store
 from stepreel.task import Task, load_task
@@ -58,6 +62,8 @@ def run(
     model: TaskModel | None = None,
     reading: FeatureReading | None = None,
     output: Path | None = None,
+    titles: Titles | None = None,
+    force: bool = False,
     device: Device = "auto",
     progress: Progress = no_progress,
     on_loaded: Callable[[Task], None] = lambda task: None,
@@ -66,6 +72,8 @@ def run(
 
     With a `model` nothing is learned: its kinds of steps are found again in these recordings.
 
+    titles     of kinds of steps, or of single steps, given by a person
+    force      also overwrite storyboards that were edited by hand
     on_loaded  called when the sources have been loaded, before anything is learned
     """
     task = load_task(
@@ -82,7 +90,7 @@ def run(
     if not task.recordings:
         return TaskRun({}, task.failures, None)
     learned = learn_task(task, store, model=model, device=device, progress=progress)
-    results = find_task_steps(task, learned)
+    results = find_task_steps(task, learned, titles=titles)
     if output is None:
         return TaskRun(results, task.failures, None)
     written = write_task(
@@ -91,6 +99,7 @@ def run(
         model=learned.model,
         names=[source_name(source) for source in sources],
         failures=task.failures,
+        force=force,
     )
     return TaskRun(results, {**task.failures, **written.failures}, written)
 
@@ -143,25 +152,32 @@ def learn_task(
     )
 
 
-def find_task_steps(task: Task, learned: LearnedTask) -> dict[int, Result]:
-    """Pick the key steps of every recording from its clusters."""
+def find_task_steps(
+    task: Task, learned: LearnedTask, *, titles: Titles | None = None
+) -> dict[int, Result]:
+    """Pick the key steps of every recording from its clusters, and rate how reliable they are."""
+    recordings = list(task.recordings.values())
+    clusterings = learned.grouped.clusterings
+    choice = task.settings.key_steps
+    picked = [
+        pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
+        for clustering, recording in zip(clusterings, recordings, strict=True)
+    ]
+    rated = rate_steps(
+        TaskSteps(recordings, learned.embeddings, clusterings, picked, task.settings)
+    )
     parts = zip(
-        task.recordings.items(),
-        learned.embeddings,
-        learned.grouped.clusterings,
-        learned.notes,
-        strict=True,
+        task.recordings.items(), learned.embeddings, clusterings, rated, learned.notes, strict=True
     )
     return {
         position: Result(
             recording=recording,
             clustering=clustering,
-            key_steps=pick_key_steps(
-                clustering, task.settings.key_steps, moment_seconds=recording.moment_seconds
-            ),
+            key_steps=key_steps,
             settings=task.settings,
             embedding_track=embedding,
             learning_notes=tuple(notes),
+            titles=titles,
         )
-        for (position, recording), embedding, clustering, notes in parts
+        for (position, recording), embedding, clustering, key_steps, notes in parts
     }

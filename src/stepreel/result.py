@@ -10,7 +10,9 @@ from stepreel.config import Settings
 from stepreel.features.extraction import VideoRecording
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.assemble import assemble_storyboard
+from stepreel.storyboard.editing import check_not_edited, seal
 from stepreel.storyboard.schema import KeyStep, Storyboard
+from stepreel.storyboard.titles import Titles
 from stepreel.types import Clustering, FeatureTrack, Floats, Recording, Seconds
 
 
@@ -24,6 +26,7 @@ class Result:
     settings         with which they were found
     embedding_track  the learned embedding; None where nothing was learned
     learning_notes   what a reader should know about how the embedding was learned
+    titles           of steps, given by a person
     """
 
     recording: Recording
@@ -32,6 +35,7 @@ class Result:
     settings: Settings
     embedding_track: FeatureTrack | None = None
     learning_notes: tuple[str, ...] = ()
+    titles: Titles | None = None
 
     @cached_property
     def storyboard(self) -> Storyboard:
@@ -41,6 +45,7 @@ class Result:
             self.clustering,
             self.key_steps,
             self.settings,
+            titles=self.titles,
             notes=self.learning_notes,
         )
 
@@ -59,14 +64,18 @@ class Result:
         """(T, D), one row per moment of `times`; None where nothing was learned."""
         return None if self.embedding_track is None else self.embedding_track.features
 
-    def write(self, folder: Path | str) -> Storyboard:
+    def write(self, folder: Path | str, *, force: bool = False) -> Storyboard:
         """Write the page, storyboard.json, pictures and every export into `folder`.
 
         Return the storyboard as written: it names its pictures, and its video's path from there.
+
+        force  also overwrite a storyboard that was edited by hand
         """
         from stepreel.report import write_report
 
         folder, thumbnails = Path(folder), None
+        if not force:
+            check_not_edited(folder)
         if isinstance(self.recording, VideoRecording):
             thumbnails = self.recording.previews.thumbnails(self.recording.times)
         board = assemble_storyboard(
@@ -76,8 +85,10 @@ class Result:
             self.settings,
             folder=folder,
             thumbnails=thumbnails,
+            titles=self.titles,
             notes=self.learning_notes,
         )
+        board = seal(board)
         strip = None if thumbnails is None else thumbnails.jpeg
         write_report(board, folder, pictures=self.pictures(), strip=strip)
         self.storyboard = board  # only now: its pictures are there

@@ -33,6 +33,7 @@ def test_every_step_becomes_one_csv_row_with_the_named_columns():
         "distance": "0.125",
         "confidence": "0.7500",
         "picture": "pictures/step-03.jpg",
+        "is_repeat": "1",
     }
 
 

@@ -167,14 +167,38 @@ def test_any_file_name_becomes_an_address_of_that_file(file, address):
 def test_pages_of_any_number_of_steps_can_be_made(n_steps):
     extents = [(100.0 * i, 100.0 * i + 9, 100.0 * i + 50, i % 17) for i in range(n_steps)]
     page = render_page(make_board(extents, duration=3 * 3600), pictures={})
-    cards = [a for a in Elements(page).all("li") if "data-step" in a]
-    assert len(cards) == n_steps
+    shown = [a for _, a in Elements(page).tags if "data-step" in a]
+    assert len(shown) == n_steps
     assert ("No key steps were found" in page) == (n_steps == 0)
 
 
 def test_a_repeated_step_links_the_others_of_its_kind():
     elements = Elements(render_page(make_board(), pictures={}))
     assert [a["data-go"] for a in elements.all("a") if "data-go" in a] == ["3", "1"]
+
+
+def test_an_unclear_step_is_not_called_done_again():
+    board = make_board()
+    steps = [
+        step.model_copy(update={"confidence": 0.03, "is_repeat": False}) for step in board.steps
+    ]
+    page = render_page(board.model_copy(update={"steps": steps}), pictures={})
+    assert "done again" not in page.replace("is a step called done again", "")
+    assert not [a for a in Elements(page).all("a") if "data-go" in a]
+
+
+def test_hundreds_of_steps_are_folded_into_one_card_per_kind():
+    extents = [(10.0 * i, 10.0 * i + 2, 10.0 * i + 9, i % 7) for i in range(300)]
+    jpeg = b"\xff\xd8" + bytes(20_000)
+    pictures = dict.fromkeys(range(1, 301), jpeg)
+    page = render_page(make_board(extents, duration=3000), pictures=pictures)
+    elements = Elements(page)
+    assert len([a for a in elements.all("li") if "data-kind" in a]) == 7
+    visits = [a for a in elements.all("button") if "data-step" in a]
+    assert [int(a["data-step"]) for a in visits[:3]] == [1, 8, 15]
+    assert len(visits) == 300
+    assert len(elements.all("img")) == 8  # one per kind, and the player's still
+    assert len(page) < 600_000
 
 
 def test_the_same_board_gives_the_same_page():

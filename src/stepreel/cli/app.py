@@ -11,6 +11,7 @@ from stepreel.cli.demo import demo
 from stepreel.cli.embed import embed
 from stepreel.cli.evaluate import evaluate
 from stepreel.cli.info import info
+from stepreel.cli.render import render
 from stepreel.cli.run import run
 from stepreel.cli.schema import schema
 from stepreel.cli.score import score
@@ -43,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, train, embed, evaluate, score, demo, info, schema):
+for command in (run, render, train, embed, evaluate, score, demo, info, schema):
     app.command(cls=_HelpfulCommand)(command)
 
 

@@ -66,6 +66,15 @@ def run(
             help="Show at most this many steps, the clearest ones; default: all of 1 s or more."
         ),
     ] = None,
+    titles: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file of titles: the letter of a kind or the number of a step, its title."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite storyboards that were edited by hand.")
+    ] = False,
     cues: FeatureCues = None,
     fps: Fps = None,
     times: Times = None,
@@ -96,6 +105,8 @@ def run(
             overrides=overrides,
             model=model,
             reading=feature_reading(cues, fps, times),
+            titles=titles,
+            force=force,
             device=usable_device(device),
             cache=cache,
             quiet=quiet,
@@ -115,6 +126,8 @@ def find(
     overrides: Mapping[str, object] | None = None,
     model: Path | None = None,
     reading: FeatureReading | None = None,
+    titles: Path | None = None,
+    force: bool = False,
     device: Device = "auto",
     cache: Path | None,
     quiet: bool,
@@ -122,8 +135,10 @@ def find(
     """Run the pipeline with a progress bar."""
     from stepreel import pipeline
     from stepreel.learn.model import read_model
+    from stepreel.storyboard.titles import read_titles
 
     trained = None if model is None else read_model(model)
+    named = None if titles is None else read_titles(titles, n_recordings=len(sources))
     with progress_bar(quiet=quiet) as progress:
         return pipeline.run(
             sources,
@@ -133,6 +148,8 @@ def find(
             model=trained,
             reading=reading,
             output=output,
+            titles=named,
+            force=force,
             device=device,
             progress=progress,
         )
@@ -140,19 +157,12 @@ def find(
 
 def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
     """Print the steps and the storyboard's path of every recording, then the failures."""
-    from stepreel.report.wording import clock_with_tenths
-    from stepreel.storyboard.letters import letter
-
     boards = {} if task_run.written is None else task_run.written.boards
     for position, board in boards.items():
         assert task_run.written is not None
         say(f"{sources[position].name}: {summary(board)}")
-        for step in board.steps:
-            repeat = (
-                f"  again, {step.occurrence} of {step.occurrences}" if step.occurrence > 1 else ""
-            )
-            extent = f"{clock_with_tenths(step.start)} - {clock_with_tenths(step.end)}"
-            say(f"  {step.index:>3}  {extent}  kind {letter(step.cluster)}{repeat}")
+        for line in step_lines(board):
+            say(f"  {line}")
         for note in board.notes:
             say(f"  note: {note}")
         say(f"  storyboard: {task_run.written.folders[position] / 'storyboard.html'}")
@@ -163,6 +173,25 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
         if task_run.written is not None and task_run.written.index is not None:
             say(f"all recordings: {task_run.written.index}")
         say(f"{len(boards)} done, {len(task_run.failures)} failed")
+
+
+def step_lines(board: Storyboard) -> list[str]:
+    """Return a line per step; if there are many, a line per kind."""
+    from stepreel.report.cards import cards_of, is_folded
+    from stepreel.report.wording import clock_with_tenths, length, one_line
+
+    if not is_folded(board):
+        return [
+            f"{step.index:>3}  {clock_with_tenths(step.start)} - {clock_with_tenths(step.end)}  "
+            f"{one_line(step.title)}"
+            for step in board.steps
+        ]
+    return [
+        f"{one_line(card.title)}: {counted(len(card.visits), 'visit')}, "
+        f"{length(sum(visit.seconds for visit in card.visits))} in total, the first at "
+        f"{clock_with_tenths(card.visits[0].start)}"
+        for card in cards_of(board)
+    ]
 
 
 def summary(board: Storyboard) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from stepreel.report.addresses import address_of
+from stepreel.report.cards import cards_of, is_folded
 from stepreel.report.exports.webvtt import to_webvtt
 from stepreel.report.exports.youtube import to_youtube, youtube_problem
 from stepreel.report.html import (
@@ -22,7 +23,7 @@ from stepreel.report.html import (
 from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
 from stepreel.report.wording import length
-from stepreel.storyboard.schema import KeyStep, Storyboard
+from stepreel.storyboard.schema import Storyboard
 
 _STYLES = ("shared.css", "storyboard.css", "print.css")
 _SCRIPTS = ("letters.js", "playhead.js", "timeline.js", "sharing.js", "storyboard.js")
@@ -45,7 +46,7 @@ def render_page(
     pictures  the JPEG of each step, by the step's index
     strip     the JPEG of thumbnails that `board.strip` describes
     """
-    used = kinds_used([board])
+    used, cards = kinds_used([board]), cards_of(board)
     strip_address = jpeg_address(strip) if board.strip else None
     style = inlined_style(_STYLES, kinds=used, board=board, strip=strip_address)
     kind = board.recording.kind
@@ -55,18 +56,21 @@ def render_page(
         .get_template("storyboard.html.j2")
         .render(
             board=board,
+            cards=cards,
             counts=Counter(step.cluster for step in board.steps),
             content_policy=content_policy(style, [theme_script, script], **_SOURCES_BY_KIND[kind]),
             facts=_facts(board),
+            is_folded=is_folded(board),
             kinds=used,
             page_data=_script_safe_json(_page_data(board, has_strip=strip_address is not None)),
-            pictures={index: jpeg_address(jpeg) for index, jpeg in pictures.items()},
+            pictures={
+                card.step.index: jpeg_address(pictures.get(card.step.index)) for card in cards
+            },
             script=script,
             settings=json.dumps(board.settings, indent=2, ensure_ascii=False, default=str),
             style=style,
             theme_script=theme_script,
             timeline=lay_out_timeline(board),
-            others=_others_of_kind(board),
             video=_video_address(board),
         )
     )
@@ -89,18 +93,6 @@ def _facts(board: Storyboard) -> list[str]:
         return [*facts, "features, no video"]
     facts.append(f"{recording.width} × {recording.height}")
     return [*facts, f"{recording.fps:.4g} fps"] if recording.fps else facts
-
-
-def _others_of_kind(board: Storyboard) -> dict[int, list[KeyStep]]:
-    """Return, for each step's index, the other steps of its kind."""
-    return {
-        step.index: [
-            other
-            for other in board.steps
-            if other.cluster == step.cluster and other.index != step.index
-        ]
-        for step in board.steps
-    }
 
 
 def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from pathlib import Path
 from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS, Export
 from stepreel.report.page import render_page
+from stepreel.report.pictures import read_pictures
+from stepreel.storyboard.editing import STORYBOARD
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.files import explain_write_errors, write_bytes, write_text
 
 PAGE = "storyboard.html"
-CONTRACT = "storyboard.json"
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +33,37 @@ def write_report(
     """
     with explain_write_errors(folder):
         written = _write_pictures(board, folder, pictures, strip)
-        texts: dict[str, str | bytes] = {CONTRACT: board.to_json()}
-        texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
-        texts[PAGE] = render_page(board, pictures=pictures, strip=strip)
-        for file, content in texts.items():
-            _write(folder / file, content)
+        written += _write_documents(board, folder, pictures, strip)
         _remove_stale_pictures(board, folder)
-        written += [folder / file for file in texts]
         return written + _write_plugin_exports(board, folder, written)
+
+
+def render_again(board: Storyboard, path: Path) -> list[Path]:
+    """Write the page and all exports of a storyboard that was edited by hand, and itself to `path`.
+
+    Pictures are read from its folder and stay as they are, also those of deleted steps.
+    """
+    folder = path.parent
+    pictures, strip = read_pictures(board, folder)
+    with explain_write_errors(folder):
+        written = _write_documents(board, folder, pictures, strip, file=path.name)
+        return written + _write_plugin_exports(board, folder, written)
+
+
+def _write_documents(
+    board: Storyboard,
+    folder: Path,
+    pictures: Mapping[int, bytes],
+    strip: bytes | None,
+    *,
+    file: str = STORYBOARD,
+) -> list[Path]:
+    texts: dict[str, str | bytes] = {file: board.to_json()}
+    texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
+    texts[PAGE] = render_page(board, pictures=pictures, strip=strip)
+    for name, content in texts.items():
+        _write(folder / name, content)
+    return [folder / name for name in texts]
 
 
 def _write(path: Path, content: str | bytes) -> None:

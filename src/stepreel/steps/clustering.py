@@ -36,8 +36,12 @@ def fit_centres(
     *,
     seed: int,
     pauses: Sequence[Mask] | None = None,
+    n_init: int = 10,
 ) -> Floats:
-    """Return the cluster centres (K, D), in the order in which the clusters first appear."""
+    """Return the cluster centres (K, D), in the order in which the clusters first appear.
+
+    n_init  the best of this many starts is taken
+    """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -50,7 +54,7 @@ def fit_centres(
     n_clusters = min(n_clusters, len(points))
     with warnings.catch_warnings(), _threads_for(points):
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
-        fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(points)
+        fitted = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points)
     order = _order_of_appearance(fitted.labels_)
     centres: Floats = fitted.cluster_centers_[order].astype(np.float32)
     return centres

@@ -21,8 +21,9 @@ MOST_STEPS = 1000  # as many as a page and its folder of pictures can carry
 class Segment:
     """Moments of one cluster without a gap in time, and the one nearest to its centre.
 
-    margin  how much nearer its moments are to their own centre than to the next one: 0 = halfway
-            between the two, 1 = at the centre
+    margin      how much nearer its moments are to their own centre than to the next one: 0 =
+                halfway between the two, 1 = at the centre
+    confidence  see `confidence.py`; 0 until it has been computed
     """
 
     cluster: int
@@ -30,6 +31,7 @@ class Segment:
     nearest: int
     distance: float
     margin: float
+    confidence: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from stepreel.config import KeyStepSettings, Settings
+from stepreel.config import Settings
 from stepreel.features.extraction import VideoRecording
+from stepreel.steps.confidence import MEANING, calibration
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from
-from stepreel.storyboard.letters import letter
+from stepreel.storyboard.notes import notes_on_steps
 from stepreel.storyboard.schema import (
+    ConfidenceScale,
     KeyStep,
     RecordingReference,
     Span,
@@ -22,11 +24,10 @@ from stepreel.storyboard.schema import (
     Strip,
     TimelineSpan,
 )
+from stepreel.storyboard.titles import Titles, default_title
 from stepreel.types import Clustering, Recording, readable, runs
 from stepreel.version import __version__
 from stepreel.video.previews import ThumbnailSheet
-
-STILL = 0.01  # of the features' mean size; in recordings of people at work it is 0.6 to 0.85
 
 
 def assemble_storyboard(
@@ -37,19 +38,25 @@ def assemble_storyboard(
     *,
     folder: Path | None = None,
     thumbnails: ThumbnailSheet | None = None,
+    titles: Titles | None = None,
     notes: Sequence[str] = (),
 ) -> Storyboard:
     """Build the storyboard of a recording.
 
     folder      where the storyboard will be written; None if it will not be
     thumbnails  of the video; without them, the storyboard has no pictures
+    titles      that a person gave; other steps are named by their kind
     """
+    titles = titles or Titles()
     moment_times = _MomentTimes(recording)
     background = _background_runs(key_steps, moment_times, settings.key_steps.background_seconds)
     return Storyboard(
         title=recording_title(recording),
         recording=_reference(recording, folder),
-        steps=_steps(key_steps.segments, moment_times, with_pictures=thumbnails is not None),
+        confidence=ConfidenceScale(meaning=MEANING, clear=calibration().clear),
+        steps=_steps(
+            key_steps.segments, moment_times, titles, with_pictures=thumbnails is not None
+        ),
         timeline=_timeline(clustering, key_steps, background, moment_times),
         uncertain=[moment_times.span(run) for run in runs(~key_steps.kept & ~clustering.excluded)],
         background=[moment_times.span(run) for run in background],
@@ -57,9 +64,7 @@ def assemble_storyboard(
         notes=[
             *recording.notes,
             *notes,
-            *_still_note(recording),
-            *_hidden_note(key_steps, settings.key_steps),
-            *_missing_kinds_note(clustering, key_steps, settings.key_steps),
+            *notes_on_steps(recording, clustering, key_steps, settings.key_steps, titles),
         ],
         settings=settings.model_dump(mode="json"),
         seed=settings.train.seed,
@@ -88,26 +93,35 @@ class _MomentTimes:
 
 
 def _steps(
-    segments: Sequence[Segment], moment_times: _MomentTimes, *, with_pictures: bool
+    segments: Sequence[Segment], moment_times: _MomentTimes, titles: Titles, *, with_pictures: bool
 ) -> list[KeyStep]:
     occurrences = Counter(segment.cluster for segment in segments)
     seen: Counter[int] = Counter()
+    clear_kinds: set[int] = set()
     steps = []
     for index, segment in enumerate(segments, start=1):
-        seen[segment.cluster] += 1
+        cluster = segment.cluster
+        seen[cluster] += 1
+        is_clear = segment.confidence >= calibration().clear
+        is_repeat = is_clear and cluster in clear_kinds
+        if is_clear:
+            clear_kinds.add(cluster)
+        title = titles.title_of(index, cluster)
         time = moment_times.start_of(segment.nearest)
         steps.append(
             KeyStep(
                 index=index,
-                title=f"Step {index}",
+                title=title or default_title(cluster, seen[cluster], is_repeat=is_repeat),
                 time=time,
                 start=moment_times.start_of(int(segment.members[0])),
                 end=moment_times.end_of(int(segment.members[-1])),
-                cluster=segment.cluster,
-                occurrence=seen[segment.cluster],
-                occurrences=occurrences[segment.cluster],
+                cluster=cluster,
+                occurrence=seen[cluster],
+                occurrences=occurrences[cluster],
                 distance=round(segment.distance, 6),
-                confidence=round(segment.margin, 4),
+                is_repeat=is_repeat,
+                confidence=round(segment.confidence, 4),
+                margin=round(segment.margin, 4),
                 picture=_picture_file(index, time) if with_pictures else None,
             )
         )
@@ -210,69 +224,3 @@ def _reference(recording: Recording, folder: Path | None) -> RecordingReference:
         first_frame_seconds=video.first_frame_seconds,
         player_offset_seconds=round(video.player_offset_seconds, 6),
     )
-
-
-def _still_note(recording: Recording) -> list[str]:
-    """Return a note if the features hardly change: then steps depend on time alone."""
-    subject = "The picture" if isinstance(recording, VideoRecording) else "The main cue"
-    main = next(iter(recording.tracks.values()))
-    rows = np.flatnonzero(main.valid)
-    sample = main.features[rows[:: max(1, len(rows) // 1000)]]
-    if len(sample) < 2 or float(sample.std(axis=0).mean()) > STILL * float(np.abs(sample).mean()):
-        return []
-    return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
-
-
-def _hidden_note(key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
-    """Return a note if a limit on the number of steps hides some of them."""
-    if not key_steps.hidden:
-        return []
-    shown, found = len(key_steps.segments), len(key_steps.segments) + len(key_steps.hidden)
-    if settings.top is not None:
-        return [
-            f"{shown} of the {found} steps found are shown, the clearest ones, because at most "
-            f"{settings.top} were asked for (--top)."
-        ]
-    return [
-        f"{shown} of the {found} steps found are shown, the clearest ones: a page cannot carry "
-        "more. Fewer kinds (--clusters) or longer steps (--set key_steps.min_step_seconds=3) give "
-        "fewer steps."
-    ]
-
-
-def _missing_kinds_note(
-    clustering: Clustering, key_steps: KeySteps, settings: KeyStepSettings
-) -> list[str]:
-    """Return a note if there are fewer kinds of steps than requested, and say why."""
-    requested = settings.n_clusters
-    visited = {segment.cluster for segment in [*key_steps.segments, *key_steps.hidden]}
-    present = {int(cluster) for cluster in np.unique(clustering.labels[~clustering.excluded])}
-    if len(visited) >= requested:
-        return []
-    reasons = []
-    if short := sorted(present - visited):
-        reasons.append(
-            f"{_kinds(short)} never lasts {settings.min_step_seconds:g} s without interruption"
-            if len(short) == 1
-            else f"{_kinds(short)} never last {settings.min_step_seconds:g} s without interruption"
-        )
-    if absent := sorted(set(range(clustering.n_clusters)) - present):
-        verb = "does" if len(absent) == 1 else "do"
-        reasons.append(f"{_kinds(absent)} {verb} not occur in this recording")
-    if clustering.n_clusters < requested:
-        reasons.append("its moments differ too little for more")
-    return [
-        f"Found {len(visited)} of the {requested} kinds of steps asked for: {'; '.join(reasons)}."
-    ]
-
-
-def _kinds(clusters: Sequence[int]) -> str:
-    """Name kinds of steps by their letters.
-
-    >>> _kinds([0]), _kinds([1, 3, 4])
-    ('kind A', 'kinds B, D and E')
-    """
-    letters = [letter(cluster) for cluster in clusters]
-    if len(letters) == 1:
-        return f"kind {letters[0]}"
-    return f"kinds {', '.join(letters[:-1])} and {letters[-1]}"

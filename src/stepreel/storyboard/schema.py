@@ -50,7 +50,16 @@ class KeyStep(Span):
     distance: float = Field(
         ge=0, description="Distance of the moment `time` to the centre of its cluster."
     )
+    is_repeat: bool = Field(
+        default=False,
+        description="Whether this is claimed to be an earlier step done again: its confidence, and "
+        "that of an earlier step of its cluster, reach the storyboard's `confidence.clear`.",
+    )
     confidence: float = Field(
+        ge=0, le=1, description="How reliable the step is; the storyboard's `confidence` says how."
+    )
+    margin: float | None = Field(
+        default=None,
         ge=0,
         le=1,
         description="Mean over the step's moments of 1 - (distance to the centre of its cluster / "
@@ -71,6 +80,24 @@ class TimelineSpan(Span):
     )
     cluster: int | None = Field(default=None, ge=0, description="Its cluster, if it has one.")
     step: int | None = Field(default=None, ge=1, description="Index of the key step it belongs to.")
+
+
+class ConfidenceScale(Contract):
+    """What the confidence of steps means."""
+
+    meaning: str = Field(description="What the numbers say, in words.")
+    clear: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Steps of at least this confidence are clear; null if there is no such level.",
+    )
+
+
+MARGIN_SCALE = ConfidenceScale(
+    meaning="The margin between a step's own cluster and the next one: 0 = between two clusters, "
+    "1 = at the centre. It is no probability of being right."
+)
 
 
 class Strip(Contract):
@@ -127,6 +154,9 @@ class Storyboard(Contract):
     version: Literal[2] = FORMAT_VERSION
     title: str
     recording: RecordingReference
+    confidence: ConfidenceScale = Field(
+        default=MARGIN_SCALE, description="What the steps' `confidence` means."
+    )
     steps: list[KeyStep]
     timeline: list[TimelineSpan]
     uncertain: list[Span] = Field(description="Moments trimmed as too far from their centre.")
@@ -138,16 +168,27 @@ class Storyboard(Contract):
     settings: dict[str, Any] = Field(default={}, description="The run's resolved settings.")
     seed: int = 0
     stepreel_version: str = ""
+    content_hash: str = Field(
+        default="",
+        description="Hash of the rest as `stepreel run` wrote it. If it does not match, the file "
+        "was edited, and `stepreel run` does not overwrite it.",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _read_version_1(cls, values: Any) -> Any:
-        """Convert version 1, which had only videos."""
-        if isinstance(values, dict) and values.get("version") == 1:
-            recording = values.get("recording")
-            if isinstance(recording, dict):
-                values = {**values, "version": 2, "recording": {"kind": "video", **recording}}
-        return values
+        """Convert version 1, which had only videos, and called the margin confidence."""
+        if not isinstance(values, dict) or values.get("version") != 1:
+            return values
+        recording, steps = values.get("recording"), values.get("steps")
+        if not isinstance(recording, dict) or not isinstance(steps, list):
+            return values
+        with_margin = [
+            {**step, "margin": step.get("confidence")} if isinstance(step, dict) else step
+            for step in steps
+        ]
+        recording = {"kind": "video", **recording}
+        return {**values, "version": 2, "recording": recording, "steps": with_margin}
 
     def to_json(self) -> str:
         """Return the content of storyboard.json."""

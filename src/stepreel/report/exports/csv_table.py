@@ -21,6 +21,7 @@ COLUMNS = (
     "distance",
     "confidence",
     "picture",
+    "is_repeat",
 )
 
 
@@ -47,6 +48,7 @@ def _row(step: KeyStep) -> tuple[str | int, ...]:
         f"{step.distance:.6g}",
         f"{step.confidence:.4f}",
         _as_plain_text(step.picture or ""),
+        int(step.is_repeat),
     )
 
 

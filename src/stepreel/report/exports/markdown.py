@@ -41,8 +41,8 @@ def to_markdown(board: Storyboard) -> str:
 
 def _cells(step: KeyStep) -> dict[str, str]:
     kind = letter(step.cluster)
-    if step.occurrences > 1:
-        kind += f" ({step.occurrence} of {step.occurrences})"
+    if step.is_repeat:
+        kind += " (again)"
     return {
         "#": str(step.index),
         "Picture": f"![Step {step.index}]({quote(step.picture)})" if step.picture else "",

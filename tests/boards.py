@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from stepreel.storyboard.schema import (
+    ConfidenceScale,
     KeyStep,
     RecordingReference,
     Span,
@@ -55,12 +56,14 @@ def make_board(
                 occurrence=so_far[cluster],
                 occurrences=in_all[cluster],
                 distance=0.125,
+                is_repeat=so_far[cluster] > 1,
                 confidence=0.75,
                 picture=f"pictures/step-{index:02}.jpg",
             )
         )
     return Storyboard(
         title=title,
+        confidence=ConfidenceScale(meaning="How reliable a step is.", clear=0.25),
         recording=RecordingReference(
             kind="video",
             name=file.rsplit("/", 1)[-1],

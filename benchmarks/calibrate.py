@@ -1,0 +1,190 @@
+"""Fit the confidence of steps to labelled recordings, and say how far it can be trusted.
+
+    python benchmarks/calibrate.py DATA [--work build/calibration] [--write]
+
+Steps are found in all sources of calibrate_cases.py as `stepreel run` finds them, also in noise of
+the same length. Every figure below is of a source that was left out when the model, including the
+choice of its evidence, was fitted. With --write, the model fitted to all sources is written to the
+package, and the tables to docs/results.md. Finished work is kept, and the same command continues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from calibrate_cases import SOURCES, Case, cases_of
+from calibrate_tables import END, START, TABLES, confidence_block, tables
+from scipy.optimize import minimize
+
+from stepreel.steps.confidence import Calibration, LogisticModel, Weight, probability
+from stepreel.steps.evidence import EVIDENCE
+from stepreel.system.files import write_text
+from stepreel.system.store import Store
+
+ROOT = Path(__file__).parent.parent
+CALIBRATION = ROOT / "src" / "stepreel" / "steps" / "calibration.json"
+DOCUMENT = ROOT / "docs" / "results.md"
+RIDGE = 0.01  # of standardised weights, against the mean log-loss
+CLEAR = 0.25
+CHANCE = ("number", "part")
+
+
+class Rows:
+    """The steps of several cases, one row each, and how much each counts.
+
+    Every source counts the same, and so do its recordings; noise as much as recordings.
+    """
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = cases
+        self.evidence = {name: self._join([c.evidence[name] for c in cases]) for name in EVIDENCE}
+        self.chance = {name: self._join([case.chance[name] for case in cases]) for name in CHANCE}
+        self.right = self._join([case.right for case in cases]).astype(float)
+        self.chance_rate = self._join([np.full(len(c.right), c.chance_rate) for c in cases])
+        groups = [(case.source, case.is_noise) for case in cases]
+        sizes = [len(case.right) * groups.count(g) for case, g in zip(cases, groups, strict=True)]
+        weight = self._join(
+            [np.full(len(c.right), 1 / size) for c, size in zip(cases, sizes, strict=True)]
+        )
+        self.weight = weight / weight.mean() if len(weight) else weight
+
+    @staticmethod
+    def _join(parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def fit_logistic(
+    inputs: dict[str, np.ndarray], outcome: np.ndarray, weight: np.ndarray, offset: np.ndarray
+) -> LogisticModel:
+    """Fit log-odds = offset + intercept + weights of standardised inputs, with a ridge."""
+    means = {name: float(np.average(x, weights=weight)) for name, x in inputs.items()}
+    scales = {
+        name: float(np.sqrt(np.average((x - means[name]) ** 2, weights=weight))) + 1e-6
+        for name, x in inputs.items()
+    }
+    columns = [(x - means[name]) / scales[name] for name, x in inputs.items()]
+    design = np.stack([np.ones(len(outcome)), *columns], axis=1)
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        log_odds = offset + design @ parameters
+        value = np.average(np.logaddexp(0, log_odds) - outcome * log_odds, weights=weight)
+        gradient = design.T @ (weight * (probability(log_odds) - outcome)) / weight.sum()
+        penalty = np.concatenate([[0.0], parameters[1:]])
+        return value + RIDGE * float(penalty @ penalty), gradient + 2 * RIDGE * penalty
+
+    fitted = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B").x
+    return LogisticModel(
+        intercept=float(fitted[0]),
+        weights={
+            name: Weight(mean=means[name], scale=scales[name], weight=float(value))
+            for name, value in zip(inputs, fitted[1:], strict=True)
+        },
+    )
+
+
+def log_odds_of_chance(rows: Rows) -> np.ndarray:
+    """Return the log-odds of the equal parts' rate, which is known here; away from 0 and 1."""
+    counts = np.exp(rows.chance["number"])
+    rate = (rows.chance_rate * counts + 0.5) / (counts + 1)
+    return np.log(rate / (1 - rate))
+
+
+def fit_lift(rows: Rows, evidence: Sequence[str]) -> LogisticModel:
+    inputs = {name: rows.evidence[name] for name in evidence}
+    return fit_logistic(inputs, rows.right, rows.weight, log_odds_of_chance(rows))
+
+
+def loss_left_out(cases: Sequence[Case], evidence: Sequence[str]) -> float:
+    """Return the mean log-loss of sources that were left out when fitting."""
+    losses = []
+    for source in sorted({case.source for case in cases}):
+        lift = fit_lift(Rows([case for case in cases if case.source != source]), evidence)
+        rows = Rows([case for case in cases if case.source == source])
+        log_odds = log_odds_of_chance(rows) + lift.log_odds(rows.evidence, len(rows.right))
+        loss = np.logaddexp(0, log_odds) - rows.right * log_odds
+        losses.append(np.average(loss, weights=rows.weight))
+    return float(np.mean(losses))
+
+
+def choose_evidence(cases: Sequence[Case]) -> list[str]:
+    """Add kinds of evidence, the most useful first, while they help on sources left out."""
+    chosen: list[str] = []
+    lowest = loss_left_out(cases, chosen)
+    while rest := [name for name in EVIDENCE if name not in chosen]:
+        losses = {name: loss_left_out(cases, [*chosen, name]) for name in rest}
+        best = min(losses, key=lambda name: losses[name])
+        if losses[best] >= lowest:
+            break
+        chosen, lowest = [*chosen, best], losses[best]
+    return chosen
+
+
+def fit(cases: Sequence[Case]) -> Calibration:
+    """Fit the calibration; cases that are recognised as noise get no confidence anyway."""
+    usable = [case for case in cases if not case.is_white]
+    rows = Rows(usable)
+    zeros = np.zeros(len(rows.right))
+    return Calibration(
+        chance=fit_logistic(rows.chance, rows.chance_rate, rows.weight, zeros),
+        lift=fit_lift(rows, choose_evidence(usable)),
+        clear=CLEAR,
+        sources={
+            source: sum(len(c.right) for c in usable if c.source == source and not c.is_noise)
+            for source in dict.fromkeys(case.source for case in cases)
+        },
+    )
+
+
+def stated(case: Case, fitted: Calibration) -> np.ndarray:
+    """Return the confidence of the steps of a case, as `stepreel run` states it."""
+    count = len(case.right)
+    if case.is_white:
+        return np.zeros(count)
+    odds = fitted.chance.log_odds(case.chance, count)
+    chance = probability(odds)
+    right = probability(odds + fitted.lift.log_odds(case.evidence, count))
+    return np.clip((right - chance) / (1 - chance), 0, 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="folder of all sources")
+    parser.add_argument("--work", type=Path, default=Path("build/calibration"))
+    parser.add_argument("--write", action="store_true", help="write the package's calibration")
+    parser.add_argument("--quick", action="store_true", help="few recordings, to try the command")
+    options = parser.parse_args()
+    store = Store(options.work / "cache")
+    cases: list[Case] = []
+    for source in SOURCES:
+        if missing := [f for f in source.folders if not (options.data / f).is_dir()]:
+            print(f"{source.name}: {missing[0]} not found in {options.data}, skipped", flush=True)
+            continue
+        cases += cases_of(source, options.data, store, quick=options.quick)
+        print(f"{source.name}: {len(cases)} recordings so far", file=sys.stderr, flush=True)
+    names = list(dict.fromkeys(case.source for case in cases))
+    if len(names) < 3:
+        raise SystemExit(f"{len(names)} sources found; at least 3 are needed to leave one out")
+    left_out = {name: fit([case for case in cases if case.source != name]) for name in names}
+    confidence = [stated(case, left_out[case.source]) for case in cases]
+    fitted = fit(cases)
+    text = tables(cases, confidence, fitted)
+    print(text)
+    if options.write:
+        if len(names) < len(SOURCES):
+            raise SystemExit("nothing was written: sources are missing")
+        write_text(CALIBRATION, json.dumps(fitted.model_dump(), indent=2) + "\n")
+        write_text(TABLES, text)
+        document = DOCUMENT.read_text(encoding="utf-8")
+        before, rest = document.split(f"{START}\n", 1)
+        write_text(DOCUMENT, before + confidence_block() + rest.split(f"{END}\n", 1)[1])
+
+
+if __name__ == "__main__":
+    main()

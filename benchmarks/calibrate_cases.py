@@ -1,0 +1,197 @@
+"""Steps of labelled recordings, the evidence for each, and whether it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+from scipy.optimize import linear_sum_assignment
+
+from stepreel.config import load_settings
+from stepreel.evaluation.datasets.base import Request
+from stepreel.evaluation.datasets.catalog import DATASETS
+from stepreel.evaluation.prepare import PreparedTask, prepare_task
+from stepreel.evaluation.truth.annotation import BACKGROUND, Problems
+from stepreel.features.feature_files import FeatureRecording
+from stepreel.learn.embeddings import learn_embeddings
+from stepreel.steps.confidence import chance_inputs
+from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise, overlaps
+from stepreel.steps.grouping import group_moments
+from stepreel.steps.key_steps import pick_key_steps
+from stepreel.system.store import Store
+
+RATE = 5.0  # moments per second, about as many as videos have
+SHUFFLED, RANDOM, SMOOTH = "shuffled", "random", "smooth"
+NOISE = (SHUFFLED, RANDOM, SMOOTH)
+NOISE_RECORDINGS = 6  # of each task
+SMOOTH_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset with labels: its format, folders, cues, K and σ, as in docs/results.md."""
+
+    name: str
+    format: str
+    folders: tuple[str, ...]
+    n_clusters: int
+    window_seconds: float
+    cues: tuple[str, ...] = ()
+
+
+SOURCES = (
+    Source(
+        "JIGSAWS",
+        "npz",
+        ("jigsaws/Suturing", "jigsaws/Knot_Tying"),
+        7,
+        3.0,
+        cues=("left_arm", "right_arm"),
+    ),
+    Source("Bimacs", "npz", ("bimacs_zed",), 6, 1.0),
+    Source("CAD-120", "npz", ("cad120",), 5, 1.0, cues=("skeleton",)),
+    Source("OpenPack", "npz", ("openpack/boxes",), 10, 5.0),
+    Source("Breakfast", "breakfast", ("breakfast_coffee",), 5, 3.0),
+    Source("CaptainCook4D", "npz", ("captaincook4d",), 10, 10.0),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """The shown steps of one recording; arrays have one value per step.
+
+    variant      task: learned with the others of its task; single: by itself; or a kind of noise
+    evidence     by name
+    chance       inputs of the estimate of p₀
+    right        whether the step is right
+    true_step    the true step it is matched with, BACKGROUND if none
+    chance_rate  the share of as many equal parts that are right
+    is_white     whether the features were recognised as noise
+    """
+
+    source: str
+    variant: str
+    evidence: dict[str, Values]
+    chance: dict[str, Values]
+    right: np.ndarray
+    true_step: np.ndarray
+    cluster: np.ndarray
+    chance_rate: float
+    is_white: bool
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the features say nothing about the steps."""
+        return self.variant in NOISE
+
+
+def cases_of(source: Source, data: Path, store: Store, *, quick: bool = False) -> Iterator[Case]:
+    """Yield the cases of all recordings of a source; a task together, some alone, and noise."""
+    for prepared in _tasks(source, data):
+        recordings, truth = prepared.recordings, prepared.truth
+        assert recordings is not None
+        groups = [("task", range(len(recordings)))]
+        step = max(1, len(recordings) // 4)
+        groups += [("single", [number]) for number in range(0, len(recordings), step)]
+        groups += [(kind, range(min(NOISE_RECORDINGS, len(recordings)))) for kind in NOISE]
+        groups += [(kind, [0]) for kind in NOISE]
+        for variant, positions in groups[:1] + groups[-1:] if quick else groups:
+            chosen = [recordings[position] for position in positions]
+            if variant in NOISE:
+                chosen = [noisy(recording, variant) for recording in chosen]
+            yield from _judge(
+                source, variant, chosen, [truth[position] for position in positions], store
+            )
+
+
+def _tasks(source: Source, data: Path) -> Iterator[PreparedTask]:
+    for folder in source.folders:
+        problems = Problems(lenient=True)
+        request = Request(data / folder, problems, cues=source.cues)
+        for task in DATASETS[source.format].read(request):
+            first = task.recordings[0].features
+            assert first is not None
+            rate = RATE if first().moment_seconds < 1 / RATE else None
+            yield prepare_task(task, problems, labels_rate=RATE, rate=rate)
+
+
+def noisy(recording: FeatureRecording, kind: str) -> FeatureRecording:
+    """Return a recording of the same length whose features say nothing about its steps."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(recording.times))
+    tracks = {}
+    for cue, track in recording.tracks.items():
+        if kind == SHUFFLED:
+            tracks[cue] = replace(track, features=track.features[order], valid=track.valid[order])
+            continue
+        features = rng.normal(size=track.features.shape)
+        if kind == SMOOTH:
+            features = gaussian_filter1d(
+                features, SMOOTH_SECONDS / recording.moment_seconds, axis=0
+            )
+        tracks[cue] = replace(track, features=features.astype(np.float32))
+    return replace(recording, tracks=tracks, fingerprint=f"{recording.fingerprint}-{kind}")
+
+
+def _judge(
+    source: Source,
+    variant: str,
+    recordings: Sequence[FeatureRecording],
+    truth: Sequence[np.ndarray],
+    store: Store,
+) -> Iterator[Case]:
+    settings = load_settings(
+        overrides={
+            "key_steps.n_clusters": source.n_clusters,
+            "loss.window_seconds": source.window_seconds,
+        }
+    )
+    embeddings = learn_embeddings(recordings, settings, store, device="cpu").tracks
+    clusterings = group_moments(embeddings, recordings, settings).clusterings
+    key_steps = [
+        pick_key_steps(clustering, settings.key_steps, moment_seconds=recording.moment_seconds)
+        for clustering, recording in zip(clusterings, recordings, strict=True)
+    ]
+    task = TaskSteps(recordings, embeddings, clusterings, key_steps, settings)
+    for position, (recording, labels) in enumerate(zip(recordings, truth, strict=True)):
+        segments, steps = true_segments(recording, labels)
+        extents = task.extents(position)
+        if not len(segments) or not len(extents):
+            continue
+        matched = match(extents, segments)
+        edges = np.linspace(0, recording.duration_seconds, len(extents) + 1)
+        parts = np.stack([edges[:-1], edges[1:]], axis=1)
+        yield Case(
+            source=source.name,
+            variant=variant,
+            evidence={name: measure(task, position) for name, measure in EVIDENCE.items()},
+            chance=chance_inputs(task, position),
+            right=matched >= 0,
+            true_step=np.where(matched >= 0, steps[matched], BACKGROUND),
+            cluster=np.array([segment.cluster for segment in key_steps[position].segments]),
+            chance_rate=float((match(parts, segments) >= 0).mean()),
+            is_white=is_white_noise(task, position),
+        )
+
+
+def true_segments(recording: FeatureRecording, labels: np.ndarray) -> tuple[Values, np.ndarray]:
+    """Return (start, end) of every run of one true step, and the step's id."""
+    first = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1])
+    last = np.concatenate([first[1:], [len(labels)]]) - 1
+    extents = np.stack(
+        [recording.times[first], recording.times[last] + recording.moment_seconds], axis=1
+    )
+    is_step = labels[first] != BACKGROUND
+    return extents[is_step], labels[first][is_step]
+
+
+def match(extents: Values, segments: Values) -> np.ndarray:
+    """Return the true segment that each extent is right about, -1 if none; one-to-one."""
+    right = overlaps(extents, segments) >= 0.5 - 1e-9
+    rows, columns = linear_sum_assignment(right, maximize=True)
+    matched = np.full(len(extents), -1)
+    matched[rows] = np.where(right[rows, columns], columns, -1)
+    return matched

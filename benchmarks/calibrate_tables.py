@@ -1,0 +1,146 @@
+"""Tables that say how far the confidence of steps can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from calibrate_cases import NOISE, Case
+from results_markdown import markdown
+
+from stepreel.evaluation.truth.annotation import BACKGROUND
+from stepreel.steps.confidence import Calibration
+
+TABLES = Path(__file__).parent / "results_templates" / "confidence.txt"
+START, END = "<!-- confidence: benchmarks/calibrate.py -->", "<!-- end of confidence -->"
+BINS = (0.0, 0.05, 0.15, 0.25, 0.4, 1.0)
+
+
+def tables(cases: Sequence[Case], stated: Sequence[np.ndarray], fitted: Calibration) -> str:
+    """Write all tables; `stated` are confidences from models that never saw the source."""
+    real = [(case, values) for case, values in zip(cases, stated, strict=True) if not case.is_noise]
+    noise = [(case, values) for case, values in zip(cases, stated, strict=True) if case.is_noise]
+    evidence = ", ".join(f"{name} {w.weight:+.2f}" for name, w in fitted.lift.weights.items())
+    return "\n".join(
+        [
+            _reliability(real),
+            _by_source(real, fitted.clear),
+            _of_noise(noise, fitted.clear),
+            f"Taken for white noise: {sum(c.is_white for c, _ in real)} recordings.\n",
+            f"Repeats: {_repeats(real, fitted.clear)}\n",
+            f"Evidence in use, with its standardised weight: {evidence or 'none'}.",
+        ]
+    )
+
+
+def confidence_block() -> str:
+    """Return the tables as they stand in docs/results.md, between two marks."""
+    return f"{START}\n\n{TABLES.read_text(encoding='utf-8')}\n{END}\n"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f} %"
+
+
+def realised(right: np.ndarray, chance: np.ndarray) -> float:
+    """Return what the confidence of these steps should have been, on average."""
+    return float((right.mean() - chance.mean()) / (1 - chance.mean()))
+
+
+def _joined(rows: Sequence[tuple[Case, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    values = np.concatenate([values for _, values in rows])
+    right = np.concatenate([case.right for case, _ in rows])
+    chance = np.concatenate([np.full(len(c.right), c.chance_rate) for c, _ in rows])
+    return values, right, chance
+
+
+def _reliability(rows: Sequence[tuple[Case, np.ndarray]]) -> str:
+    values, right, chance = _joined(rows)
+    lines = []
+    for low, high in zip((-1.0, *BINS[:-1]), BINS, strict=True):
+        inside = (values > low) & (values <= high)
+        title = "0 %" if low < 0 else f"{_percent(low)} to {_percent(high)}"
+        if not inside.any():
+            lines.append([title, "0", "–", "–", "–", "–"])
+            continue
+        lines.append(
+            [
+                title,
+                f"{inside.sum()}",
+                _percent(values[inside].mean()),
+                _percent(right[inside].mean()),
+                _percent(chance[inside].mean()),
+                _percent(realised(right[inside], chance[inside])),
+            ]
+        )
+    head = ["confidence", "steps", "stated, mean", "right", "equal parts right", "realised"]
+    return markdown(head, lines)
+
+
+def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
+    lines = []
+    for source in dict.fromkeys(case.source for case, _ in rows):
+        values, right, chance = _joined([row for row in rows if row[0].source == source])
+        lines.append(
+            [
+                source,
+                f"{len(values)}",
+                _percent(values.mean()),
+                _percent(right.mean()),
+                _percent(chance.mean()),
+                _percent(realised(right, chance)),
+                f"{(values >= clear).sum()}",
+            ]
+        )
+    head = ["left out", "steps", "stated, mean", "right", "equal parts right", "realised"]
+    return markdown([*head, f"at {_percent(clear)} or more"], lines)
+
+
+def _of_noise(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
+    lines = []
+    for kind in NOISE:
+        here = [values for case, values in rows if case.variant == kind]
+        if not here:
+            continue
+        values = np.concatenate(here)
+        unclear = sum(bool((v < clear).all()) for v in here)
+        lines.append(
+            [
+                kind,
+                f"{len(here)}",
+                f"{len(values)}",
+                _percent(float(np.median(values))),
+                _percent(float(np.quantile(values, 0.9))),
+                f"{unclear}",
+            ]
+        )
+    head = ["noise", "recordings", "steps", "median confidence", "90th percentile"]
+    return markdown([*head, "no clear structure"], lines)
+
+
+def _repeats(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
+    """Say how often a step that is called a repeat shows the same true step as an earlier one."""
+
+    def count(level: float) -> tuple[int, int]:
+        claimed = correct = 0
+        for case, values in rows:
+            for step in range(len(values)):
+                earlier = np.flatnonzero(
+                    (case.cluster[:step] == case.cluster[step]) & (values[:step] >= level)
+                )
+                if values[step] < level or not len(earlier):
+                    continue
+                claimed += 1
+                is_same = case.true_step[earlier] == case.true_step[step]
+                correct += bool(case.true_step[step] != BACKGROUND and is_same.any())
+        return claimed, correct
+
+    claimed, correct = count(clear)
+    all_claimed, all_correct = count(0.0)
+    return (
+        f"at {_percent(clear)} or more, {claimed} steps are called repeats, and "
+        f"{_percent(correct / max(1, claimed))} of them do show the same true step as an earlier "
+        f"one; without a level it would be {all_claimed} and "
+        f"{_percent(all_correct / max(1, all_claimed))}."
+    )

@@ -1,0 +1,68 @@
+"""The cards of a page: one per step, or, if there are many steps, one per kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stepreel.storyboard.letters import letter
+from stepreel.storyboard.schema import KeyStep, Storyboard
+
+MOST_CARDS = 40  # more are not looked at one by one, and their pictures make a page too large
+
+
+@dataclass(frozen=True)
+class Card:
+    """A card with the picture of `step`.
+
+    visits   all steps of its kind, if the card stands for a kind; otherwise empty
+    repeats  other steps that are claimed to be the same step done again, or done before
+    """
+
+    step: KeyStep
+    title: str
+    visits: list[KeyStep] = field(default_factory=list)
+    repeats: list[KeyStep] = field(default_factory=list)
+
+
+def is_folded(board: Storyboard) -> bool:
+    """Tell whether the page shows one card per kind instead of one per step."""
+    return len(board.steps) > MOST_CARDS
+
+
+def cards_of(board: Storyboard) -> list[Card]:
+    """Return the cards of a storyboard, in the order in which their steps or kinds start."""
+    if is_folded(board):
+        return _cards_of_kinds(board)
+    return [
+        Card(step, step.title.strip() or f"Step {step.index}", repeats=_repeats(board, step))
+        for step in board.steps
+    ]
+
+
+def _repeats(board: Storyboard, step: KeyStep) -> list[KeyStep]:
+    clear = board.confidence.clear
+    same = [s for s in board.steps if s.cluster == step.cluster and s.index != step.index]
+    if clear is None or step.confidence < clear:
+        return []
+    return [other for other in same if other.confidence >= clear]
+
+
+def _cards_of_kinds(board: Storyboard) -> list[Card]:
+    visits: dict[int, list[KeyStep]] = {}
+    for step in board.steps:
+        visits.setdefault(step.cluster, []).append(step)
+    return [
+        Card(
+            step=max(steps, key=lambda step: (step.confidence, -step.distance)),
+            title=_shared_title(steps),
+            visits=steps,
+        )
+        for steps in visits.values()
+    ]
+
+
+def _shared_title(steps: list[KeyStep]) -> str:
+    """Return the title that all steps of a kind have, or the name of the kind."""
+    titles = {step.title.strip() for step in steps}
+    title = titles.pop()
+    return title if title and not titles else f"Step {letter(steps[0].cluster)}"

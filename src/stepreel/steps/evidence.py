@@ -1,0 +1,221 @@
+"""What is known about shown steps without labels; `confidence.py` weighs it.
+
+Every kind of evidence is one number per step. Which kinds are used, and how much each counts, is
+decided by `benchmarks/calibrate.py`, where labels are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.config import Settings
+from stepreel.steps.clustering import assign_recordings, fit_centres
+from stepreel.steps.key_steps import KeySteps, pick_key_steps
+from stepreel.types import Clustering, FeatureTrack, Recording
+
+Values = NDArray[np.float64]
+
+RESAMPLINGS = 5
+BLOCK_SECONDS = 2.0  # moments are resampled in blocks, because neighbours are alike
+BORDER_SECONDS = (1.0, 15.0)  # shortest and longest stretch compared on either side of a border
+DIMENSIONS = 64
+COLUMNS_AT_ONCE = 64
+WHITE_NOISE_DEVIATIONS = 3.3  # white noise exceeds this once in two thousand recordings
+
+
+@dataclass(frozen=True)
+class TaskSteps:
+    """The shown steps of all recordings of a task, and what they were found in."""
+
+    recordings: Sequence[Recording]
+    embeddings: Sequence[FeatureTrack]
+    clusterings: Sequence[Clustering]
+    key_steps: Sequence[KeySteps]
+    settings: Settings
+    _features: dict[int, Values] = field(default_factory=dict)
+
+    def extents(self, position: int) -> Values:
+        """Return start and end of every step of a recording (n, 2), in seconds."""
+        return _extents(self.key_steps[position], self.recordings[position])
+
+    def features(self, position: int) -> Values:
+        """Return the features of a recording as few columns, all cues together."""
+        if position not in self._features:
+            self._features[position] = _projected_features(self.recordings[position])
+        return self._features[position]
+
+    @cached_property
+    def resampled_extents(self) -> list[list[Values]]:
+        """The steps that clustering random halves of the moments gives, per recording."""
+        rng = np.random.default_rng(self.settings.train.seed)
+        extents: list[list[Values]] = [[] for _ in self.recordings]
+        for repetition in range(RESAMPLINGS):
+            pauses = [
+                clustering.excluded | _left_out_blocks(clustering, rng)
+                for clustering in self.clusterings
+            ]
+            if all(mask.all() for mask in pauses):
+                continue
+            n_clusters = self.settings.key_steps.n_clusters
+            centres = fit_centres(
+                self.embeddings, n_clusters, seed=repetition, pauses=pauses, n_init=1
+            )
+            excluded = [clustering.excluded for clustering in self.clusterings]
+            again = assign_recordings(self.embeddings, centres, pauses=excluded)
+            for position, (clustering, recording) in enumerate(
+                zip(again, self.recordings, strict=True)
+            ):
+                steps = pick_key_steps(
+                    clustering, self.settings.key_steps, moment_seconds=recording.moment_seconds
+                )
+                extents[position].append(_extents(steps, recording))
+        return extents
+
+
+def _extents(key_steps: KeySteps, recording: Recording) -> Values:
+    starts = [recording.times[segment.members[0]] for segment in key_steps.segments]
+    ends = [recording.times[segment.members[-1]] for segment in key_steps.segments]
+    return np.stack([starts, np.add(ends, recording.moment_seconds)], axis=1).reshape(-1, 2)
+
+
+def _left_out_blocks(clustering: Clustering, rng: np.random.Generator) -> NDArray[np.bool_]:
+    block = (clustering.times // BLOCK_SECONDS).astype(np.int64)
+    left_out: NDArray[np.bool_] = (rng.random(int(block.max()) + 1) < 0.5)[block]
+    return left_out
+
+
+def length(task: TaskSteps, position: int) -> Values:
+    """Logarithm of a step's length over the mean length of as many equal parts."""
+    extents = task.extents(position)
+    part = task.recordings[position].duration_seconds / max(1, len(extents))
+    ratio: Values = np.maximum(extents[:, 1] - extents[:, 0], 1e-3) / max(part, 1e-3)
+    return np.log(ratio)
+
+
+def margin(task: TaskSteps, position: int) -> Values:
+    """How clearly a step's moments belong to their own cluster."""
+    return np.array([segment.margin for segment in task.key_steps[position].segments])
+
+
+def stability(task: TaskSteps, position: int) -> Values:
+    """How well a step is found again when half of the moments are clustered (mean IoU)."""
+    extents = task.extents(position)
+    again = task.resampled_extents[position]
+    if not again or not len(extents):
+        return np.zeros(len(extents))
+    mean: Values = np.mean([_best_overlap(extents, other) for other in again], axis=0)
+    return mean
+
+
+def borders(task: TaskSteps, position: int) -> Values:
+    """How much the features change at a step's start and end, compared with elsewhere.
+
+    The logarithm of the change over its median in the recording; the ends of the recording are no
+    borders.
+    """
+    recording = task.recordings[position]
+    segments = task.key_steps[position].segments
+    n_moments = len(recording.times)
+    if n_moments < 4 or not segments:
+        return np.zeros(len(segments))
+    part = recording.duration_seconds / len(segments)
+    reach = float(np.clip(part / 2, *BORDER_SECONDS))
+    window = max(2, round(reach / recording.moment_seconds))
+    change = np.log(_changes(task.features(position), window) + 1e-6)
+    change -= np.median(change)
+    values = np.zeros(len(segments))
+    for number, segment in enumerate(segments):
+        edges = [int(segment.members[0]), int(segment.members[-1]) + 1]
+        inner = [change[edge - 1] for edge in edges if window // 2 < edge < n_moments - window // 2]
+        values[number] = np.mean(inner) if inner else 0.0
+    return values
+
+
+EVIDENCE: Mapping[str, Callable[[TaskSteps, int], Values]] = {
+    "length": length,
+    "margin": margin,
+    "stability": stability,
+    "borders": borders,
+}
+
+
+def is_white_noise(task: TaskSteps, position: int) -> bool:
+    """Tell whether features of neighbouring moments are unrelated, as if their order were random.
+
+    Then nothing in the recording starts or ends, and no step can be found in it. Compares the
+    correlation of neighbouring moments with how large it gets by chance.
+    """
+    features = task.features(position)
+    if len(features) < 2:
+        return True
+    products = float((features[1:] * features[:-1]).sum())
+    by_chance = float(np.sqrt(np.square(features.T @ features).sum() / len(features)))
+    return products <= WHITE_NOISE_DEVIATIONS * by_chance
+
+
+def _best_overlap(extents: Values, others: Values) -> Values:
+    """Return the highest IoU of every extent with any of the others."""
+    if not len(others):
+        return np.zeros(len(extents))
+    best: Values = overlaps(extents, others).max(axis=1)
+    return best
+
+
+def overlaps(extents: Values, others: Values) -> Values:
+    """Return the IoU of every extent with every other one (n, m).
+
+    >>> overlaps(np.array([[0.0, 2.0]]), np.array([[1.0, 3.0], [5.0, 6.0]])).round(2).tolist()
+    [[0.33, 0.0]]
+    """
+    start = np.maximum(extents[:, None, 0], others[None, :, 0])
+    end = np.minimum(extents[:, None, 1], others[None, :, 1])
+    common = np.maximum(end - start, 0.0)
+    lengths, other_lengths = extents[:, 1] - extents[:, 0], others[:, 1] - others[:, 0]
+    union = lengths[:, None] + other_lengths[None, :] - common
+    iou: Values = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    return iou
+
+
+def _changes(features: Values, window: int) -> Values:
+    """Return, between every two moments, the variance between over that within two windows."""
+    n_moments = len(features)
+    middle = np.arange(1, n_moments)
+    start, stop = np.maximum(0, middle - window), np.minimum(n_moments, middle + window)
+    before, after = middle - start, stop - middle
+    sums = np.concatenate([np.zeros((1, features.shape[1])), features.cumsum(axis=0)])
+    squares = np.concatenate([[0.0], np.square(features).sum(axis=1).cumsum()])
+    left = (sums[middle] - sums[start]) / before[:, None]
+    right = (sums[stop] - sums[middle]) / after[:, None]
+    explained = before * np.square(left).sum(axis=1) + after * np.square(right).sum(axis=1)
+    within = (squares[stop] - squares[start] - explained) / np.maximum(before + after - 2, 1)
+    between = np.square(left - right).sum(axis=1) * (before * after / (before + after))
+    change: Values = between / np.maximum(within, 1e-9)
+    return change
+
+
+def _projected_features(recording: Recording) -> Values:
+    """Return z-scored features of all cues, projected at random onto a few dimensions.
+
+    This keeps distances approximately, and a long recording has gigabytes of features. Every cue
+    counts the same, whatever its width. Invalid moments are 0, the mean.
+    """
+    rng = np.random.default_rng(0)
+    projected = np.zeros((len(recording.times), DIMENSIONS))
+    for track in recording.tracks.values():
+        if not track.valid.any():
+            continue
+        for first in range(0, track.width, COLUMNS_AT_ONCE):
+            columns = track.features[:, first : first + COLUMNS_AT_ONCE].astype(np.float64)
+            columns -= columns[track.valid].mean(axis=0)
+            deviation = columns[track.valid].std(axis=0)
+            columns /= np.where(deviation > 1e-6, deviation, np.inf)
+            columns[~track.valid] = 0.0
+            projected += (
+                columns @ rng.normal(size=(columns.shape[1], DIMENSIONS)) / np.sqrt(track.width)
+            )
+    return projected

@@ -1,0 +1,119 @@
+"""Notes for the readers of a storyboard: what limits it, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepreel.config import KeyStepSettings
+from stepreel.features.extraction import VideoRecording
+from stepreel.steps.confidence import calibration
+from stepreel.steps.key_steps import KeySteps
+from stepreel.storyboard.letters import letter
+from stepreel.storyboard.titles import Titles
+from stepreel.types import Clustering, Recording
+
+STILL = 0.01  # of the features' mean size; in recordings of people at work it is 0.6 to 0.85
+
+
+def notes_on_steps(
+    recording: Recording,
+    clustering: Clustering,
+    key_steps: KeySteps,
+    settings: KeyStepSettings,
+    titles: Titles,
+) -> list[str]:
+    """Return what a reader should know about how the steps were found."""
+    return [
+        *_still_note(recording),
+        *_hidden_note(key_steps, settings),
+        *_missing_kinds_note(clustering, key_steps, settings),
+        *_unclear_note(key_steps),
+        *_unused_titles_note(titles, key_steps),
+    ]
+
+
+def _still_note(recording: Recording) -> list[str]:
+    """Return a note if the features hardly change: then steps depend on time alone."""
+    subject = "The picture" if isinstance(recording, VideoRecording) else "The main cue"
+    main = next(iter(recording.tracks.values()))
+    rows = np.flatnonzero(main.valid)
+    sample = main.features[rows[:: max(1, len(rows) // 1000)]]
+    if len(sample) < 2 or float(sample.std(axis=0).mean()) > STILL * float(np.abs(sample).mean()):
+        return []
+    return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
+
+
+def _hidden_note(key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
+    """Return a note if a limit on the number of steps hides some of them."""
+    if not key_steps.hidden:
+        return []
+    shown, found = len(key_steps.segments), len(key_steps.segments) + len(key_steps.hidden)
+    if settings.top is not None:
+        return [
+            f"{shown} of the {found} steps found are shown, the clearest ones, because at most "
+            f"{settings.top} were asked for (--top)."
+        ]
+    return [
+        f"{shown} of the {found} steps found are shown, the clearest ones: a page cannot carry "
+        "more. Fewer kinds (--clusters) or longer steps (--set key_steps.min_step_seconds=3) give "
+        "fewer steps."
+    ]
+
+
+def _missing_kinds_note(
+    clustering: Clustering, key_steps: KeySteps, settings: KeyStepSettings
+) -> list[str]:
+    """Return a note if there are fewer kinds of steps than requested, and say why."""
+    requested = settings.n_clusters
+    visited = {segment.cluster for segment in [*key_steps.segments, *key_steps.hidden]}
+    present = {int(cluster) for cluster in np.unique(clustering.labels[~clustering.excluded])}
+    if len(visited) >= requested:
+        return []
+    reasons = []
+    if short := sorted(present - visited):
+        reasons.append(
+            f"{_kinds(short)} never lasts {settings.min_step_seconds:g} s without interruption"
+            if len(short) == 1
+            else f"{_kinds(short)} never last {settings.min_step_seconds:g} s without interruption"
+        )
+    if absent := sorted(set(range(clustering.n_clusters)) - present):
+        verb = "does" if len(absent) == 1 else "do"
+        reasons.append(f"{_kinds(absent)} {verb} not occur in this recording")
+    if clustering.n_clusters < requested:
+        reasons.append("its moments differ too little for more")
+    return [
+        f"Found {len(visited)} of the {requested} kinds of steps asked for: {'; '.join(reasons)}."
+    ]
+
+
+def _unclear_note(key_steps: KeySteps) -> list[str]:
+    """Return a note if no step is clear."""
+    clear = calibration().clear
+    if not key_steps.segments or any(s.confidence >= clear for s in key_steps.segments):
+        return []
+    return [
+        "No clear structure found: these steps are hardly more reliable than equal parts of the "
+        "recording. More takes of the same task, or another cue, may help."
+    ]
+
+
+def _unused_titles_note(titles: Titles, key_steps: KeySteps) -> list[str]:
+    clusters = {segment.cluster for segment in key_steps.segments}
+    unused = titles.unused(len(key_steps.segments), clusters)
+    if not unused:
+        return []
+    return [f"Not found in this recording, but named in {titles.file}: {', '.join(unused)}."]
+
+
+def _kinds(clusters: Sequence[int]) -> str:
+    """Name kinds of steps by their letters.
+
+    >>> _kinds([0]), _kinds([1, 3, 4])
+    ('kind A', 'kinds B, D and E')
+    """
+    letters = [letter(cluster) for cluster in clusters]
+    if len(letters) == 1:
+        return f"kind {letters[0]}"
+    return f"kinds {', '.join(letters[:-1])} and {letters[-1]}"

@@ -1,0 +1,82 @@
+"""Names given by a person, and storyboards edited by hand, in `stepreel run`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cli.commands import FAST, stepreel
+
+FEATURES = [*FAST[:4], "--clusters", "3"]
+
+
+@pytest.fixture
+def takes(tmp_path):
+    """Two takes of three steps; the first is done again at the end."""
+    for name in ("one", "two"):
+        rng = np.random.default_rng(len(name))
+        hands = np.repeat(np.eye(4)[[0, 1, 2, 0]], 24, axis=0) + 0.05 * rng.normal(size=(96, 4))
+        np.savez(tmp_path / f"{name}.npz", times=np.arange(96) / 4, hands=hands)
+    return tmp_path
+
+
+def run(takes, *arguments, names=("one",)):
+    files = [takes / f"{name}.npz" for name in names]
+    done = stepreel(
+        "run", *files, "-o", takes / "out", *FEATURES, *arguments, cache=takes / "cache"
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def board_of(takes, name="one"):
+    return json.loads((takes / "out" / name / "storyboard.json").read_text())
+
+
+def test_titles_are_everywhere(takes):
+    (takes / "titles.csv").write_text("kind,title\nA,Open the box\nQ,Never\n")
+    done = run(takes, "--titles", takes / "titles.csv", names=("one", "two"))
+    assert done.returncode == 0, done.stderr
+    for name in ("one", "two"):
+        folder = takes / "out" / name
+        for file in ("storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"):
+            assert "Open the box" in (folder / file).read_text(), file
+        assert "kind Q" in board_of(takes, name)["notes"][-1]
+    assert "Open the box" in done.stdout
+
+
+def test_without_titles_steps_are_named_by_kind(takes):
+    done = run(takes)
+    assert done.returncode == 0, done.stderr
+    titles = [step["title"] for step in board_of(takes)["steps"]]
+    assert titles[:2] == ["Step A", "Step B"]
+    assert "Step A" in (takes / "out" / "one" / "chapters-youtube.txt").read_text()
+
+
+def test_wrong_titles_are_refused_before_anything_is_done(takes):
+    (takes / "titles.csv").write_text("the first one,x\n")
+    done = run(takes, "--titles", takes / "titles.csv")
+    assert done.returncode == 2
+    assert "neither a kind" in done.stderr
+    assert not (takes / "out").exists()
+
+
+def test_an_edited_storyboard_is_kept_and_the_others_are_written(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    path = takes / "out" / "one" / "storyboard.json"
+    content = json.loads(path.read_text())
+    content["steps"][0]["title"] = "Mine"
+    path.write_text(json.dumps(content))
+    (takes / "out" / "two" / "storyboard.html").unlink()
+
+    done = run(takes, names=("one", "two"))
+    assert done.returncode == 1
+    assert "was edited by hand" in done.stderr
+    assert "--force" in done.stderr
+    assert json.loads(path.read_text()) == content
+    assert (takes / "out" / "two" / "storyboard.html").exists()
+
+    assert run(takes, "--force", names=("one", "two")).returncode == 0
+    assert board_of(takes)["steps"][0]["title"] == "Step A"
