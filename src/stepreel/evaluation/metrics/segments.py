@@ -29,12 +29,12 @@ class LabelRuns:
     stops: Labels
 
     @classmethod
-    def of(cls, labels: Labels) -> LabelRuns:
-        """Cut where the label changes; leave out background."""
+    def of(cls, labels: Labels, *, left_out: int = BACKGROUND) -> LabelRuns:
+        """Cut where the label changes; leave out runs of one label, usually background."""
         edges = np.flatnonzero(np.diff(labels)) + 1
         starts = np.concatenate([[0], edges]).astype(np.int64)
         stops = np.concatenate([edges, [len(labels)]]).astype(np.int64)
-        kept = labels[starts] != BACKGROUND
+        kept = labels[starts] != left_out
         return cls(labels[starts][kept], starts[kept], stops[kept])
 
     def __len__(self) -> int:
