@@ -40,6 +40,8 @@ EVALUATION_LAYERS = (
     ("results",),
     ("plan", "prepare", "predictions"),
     ("compare",),
+    ("storyboard_scores", "over_tasks"),
+    ("build_storyboard",),
     ("build_results",),
     ("sweeps", "task_metrics"),
     ("extras",),

@@ -93,6 +93,22 @@ def test_every_method_is_scored_under_every_protocol(evaluated):
     assert results["skipped"] == {}
 
 
+def test_storyboards_of_every_method_are_measured_next_to_the_same_number(evaluated):
+    said, out = evaluated
+    storyboard = results_of(out)["storyboard"]
+    for tables in (storyboard, storyboard["alone"]):
+        assert tuple(tables["coverage"]) == tuple(tables["borders"]) == METHODS
+        for method in METHODS:
+            for figures in (tables["coverage"][method], *tables["borders"][method].values()):
+                assert set(figures["nulls"]) == {"matched-split", "matched-random", "equal-split"}
+                for rates in (figures, *figures["nulls"].values()):
+                    assert all(0 <= rates[name]["mean"] <= 100 for name in ("f1", "recall"))
+                    assert len(rates["precision"]["seeds"]) == 2
+    assert "coverage: is every true step shown, once?" in said
+    assert "borders-5%" in said
+    assert 'id="storyboards"' in (out / "report.html").read_text()
+
+
 def test_results_start_with_settings_version_and_data(evaluated, takes):
     results = results_of(evaluated[1])
     paper, ours = (results["settings"]["methods"][m] for m in ("paper", "stepreel"))
@@ -303,9 +319,20 @@ def test_score_compares_storyboards_with_true_steps(tmp_path):
     for word in ("K = 3", "equal-split", "prediction", *PROTOCOLS):
         assert word in scored.stdout
     assert set(results_of(tmp_path / "r")["protocols"]["strict"]) == {*METHODS[:4], "prediction"}
+    board = json.loads(next((tmp_path / "out").rglob("storyboard.json")).read_text())
+    own = results_of(tmp_path / "r")["storyboard"]
+    assert own["coverage"]["prediction"]["n_shown"]["mean"] == len(board["steps"])
+    assert set(own["borders"]["prediction"]) == {"1s", "2s", "5%"}
+    assert set(own["coverage"]) == {*METHODS[:4], "prediction"}
+    only = stepreel(*arguments, "--protocol", "borders")
+    assert only.returncode == 0, only.stderr
+    assert "within 2 s" in only.stdout
+    assert "coverage:" not in only.stdout
+    assert "MoF" not in only.stdout
     one = stepreel(*arguments, "--protocol", "strict")
     assert "strict" in one.stdout
     assert "egoprocel" not in one.stdout
+    assert "borders" not in one.stdout
     (tmp_path / "truth" / "take one.csv").write_text("0.5,2.0,1 open\n2.0,39,2 close\n")
     assert_error(stepreel(*arguments), "take one.csv, line 2", "past the end")
 

@@ -120,7 +120,8 @@ def test_a_frame_has_one_row_per_task_protocol_method_figure_and_seed():
 def test_rows_of_a_frame_are_there_without_pandas():
     rows = list(made_up()._rows())
     # 6 protocols, 8 methods, 2 seeds; 9 figures, and a ceiling under both strict protocols.
-    assert len(rows) == 8 * 2 * (6 * 9 + 2)
+    # Coverage, and borders with 3 tolerances: 3 rates, also of 3 null baselines, and 2 numbers.
+    assert len(rows) == 8 * 2 * (6 * 9 + 2 + 4 * (3 + 3 * 3 + 2))
     f1 = [row[-1] for row in rows if row[2:6] == ("strict", "paper", "learned", "f1")]
     assert np.mean(f1) == pytest.approx(made_up().protocols["strict"]["paper"].f1.mean, abs=1e-3)
 

@@ -11,7 +11,7 @@ from stepreel.evaluation.datasets.catalog import DATASETS
 from stepreel.evaluation.extras import Extras
 from stepreel.evaluation.methods.runner import MethodRunner
 from stepreel.evaluation.plan import Plan
-from stepreel.evaluation.report.text import more_tables, protocol_tables
+from stepreel.evaluation.report.text import more_tables, protocol_tables, storyboard_tables
 from stepreel.evaluation.results import Results, read_results
 from stepreel.evaluation.run import evaluate_tasks
 from stepreel.evaluation.task_metrics import TASK_METRICS
@@ -170,6 +170,25 @@ def test_the_table_shows_every_figure_of_every_protocol(tmp_path):
     for word in ("egoprocel-pooled", "strict-per-video", "F1@25", "MoF", "Edit"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_table_of_storyboards_shows_every_measure_and_fits_a_terminal(tmp_path):
+    results = run(write_task(tmp_path / "set"), tmp_path, methods=NULLS)[0].results
+    text = storyboard_tables(results.storyboard)
+    for word in ("coverage", "within 1 s", "within 2 s", "within 5 %", "random", "shown", "true"):
+        assert word in text
+    for title in ("every recording clustered by itself", "all recordings of a task clustered"):
+        assert f"{title}" in text
+    assert max(map(len, text.splitlines())) <= 80
+    own = results.storyboard.coverage["equal-split"]
+    numbers = [own.f1, own.precision, own.recall, *(null.f1 for null in own.nulls.values())]
+    cells = [f"{number.mean:.1f}" for number in (*numbers, own.n_shown, own.n_true)]
+    first = next(line for line in text.splitlines() if line.startswith("  equal-split"))
+    assert first.split() == ["equal-split", *cells]
+    only = storyboard_tables(results.storyboard, ["coverage"])
+    assert "borders-1s" not in only
+    left_out = results.storyboard.model_copy(update={"left_out": 2})
+    assert "no key step is labelled: 2" in storyboard_tables(left_out)
 
 
 def test_a_cache_that_cannot_be_written_is_no_reason_to_skip_a_method(tmp_path):

@@ -93,6 +93,7 @@ def evaluate(
     """Compare methods on labelled recordings, under every protocol.
 
     Writes results.json, report.html and predictions/ and prints the tables.
+    Also measures what storyboards are worth: coverage and borders.
     Kinds of datasets: npz (a folder of .npz files), videos (with --truth),
     egoprocel, steps-release, crosstask, procel, ikea, penn, breakfast,
     50salads, gtea, jigsaws. Methods: random, equal-split, concatenated-split,
@@ -149,12 +150,20 @@ def _numbers(text: str | None, option: str) -> list[int]:
 
 def _report(results: Results, output: Path) -> None:
     from stepreel.evaluation.report.figures import merge_notes
-    from stepreel.evaluation.report.text import more_tables, protocol_tables, verdict_text
+    from stepreel.evaluation.report.text import (
+        more_tables,
+        protocol_tables,
+        storyboard_tables,
+        verdict_text,
+    )
 
     for note in merge_notes(results.notes):
         warn(f"stepreel: note: {note}")
     show_left_out(results.left_out)
-    for text in (protocol_tables(results.protocols), *more_tables(results)):
+    say(protocol_tables(results.protocols))
+    if results.storyboard is not None:
+        say(storyboard_tables(results.storyboard))
+    for text in more_tables(results):
         say(text)
     say(_what_was_scored(results))
     if verdict := verdict_text(results):

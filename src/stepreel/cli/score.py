@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepreel.cli.problems import show_left_out, showing_left_out
 from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say
+
+if TYPE_CHECKING:
+    from stepreel.evaluation.results import Results
+
+MEASURES = ("coverage", "borders")
 
 
 def score(
@@ -16,7 +22,7 @@ def score(
     prediction: Annotated[
         Path, typer.Option(help="Folder of storyboards, or of files with labels.")
     ],
-    protocol: Annotated[str, typer.Option(help="A protocol by name, or all.")] = "all",
+    protocol: Annotated[str, typer.Option(help="A protocol or measure by name, or all.")] = "all",
     clusters: Annotated[
         int | None,
         typer.Option("--clusters", "-k", min=1, max=1000, help="K, if the files do not state it."),
@@ -50,15 +56,15 @@ def score(
     `stepreel run` or `stepreel embed` wrote, or labels of your own; -1 means
     no step. Null baselines of the same K are scored next to them.
     Protocols: strict, strict-per-video, egoprocel, egoprocel-pooled,
-    per-video, per-video-pooled.
+    per-video, per-video-pooled. Measures of storyboards: coverage, borders.
     """
     with report_errors(), showing_left_out():
         from stepreel.evaluation.metrics.localization import PROTOCOLS
-        from stepreel.evaluation.report.text import protocol_tables, verdict_text
         from stepreel.evaluation.score_predictions import score as score_predictions
 
-        if protocol != "all" and protocol not in PROTOCOLS:
-            raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(PROTOCOLS)}")
+        known = [*PROTOCOLS, *MEASURES]
+        if protocol != "all" and protocol not in known:
+            raise refuse(f"unknown protocol {protocol!r}; known: all, {', '.join(known)}")
         results = score_predictions(
             truth,
             prediction,
@@ -69,15 +75,24 @@ def score(
             output=output,
             lenient=lenient,
         )
-        names = list(PROTOCOLS) if protocol == "all" else [protocol]
-        say(protocol_tables({name: results.protocols[name] for name in names}))
-        say(
-            f"{counted(results.n_recordings, 'recording')} scored, "
-            f"K = {results.settings.n_clusters}"
-        )
-        say(verdict_text(results, "strict" if protocol == "all" else protocol))
+        _report(results, known if protocol == "all" else [protocol])
         if output is not None:
             say(f"results: {output / 'results.json'}, {output / 'report.html'}")
         show_left_out(results.left_out)
         if results.left_out:
             raise typer.Exit(SOME_FAILED)
+
+
+def _report(results: Results, names: Sequence[str]) -> None:
+    """Print what is asked for: protocols, measures of storyboards, or all of them."""
+    from stepreel.evaluation.report.text import protocol_tables, storyboard_tables, verdict_text
+
+    protocols = {name: table for name, table in results.protocols.items() if name in names}
+    if protocols:
+        say(protocol_tables(protocols))
+    measures = [name for name in MEASURES if name in names]
+    if measures and results.storyboard is not None:
+        say(storyboard_tables(results.storyboard, measures))
+    say(f"{counted(results.n_recordings, 'recording')} scored, K = {results.settings.n_clusters}")
+    if protocols:
+        say(verdict_text(results, "strict" if "strict" in protocols else names[0]))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from stepreel.evaluation.build_storyboard import build_storyboard
 from stepreel.evaluation.compare import TaskComparison
 from stepreel.evaluation.methods.catalog import METHODS, of_kind
 from stepreel.evaluation.methods.learned import LEARNED_METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.prediction_scores import FIGURES, STEP_FIGURES, PredictionScores
+from stepreel.evaluation.over_tasks import figure, methods_of_all, over_tasks
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import (
@@ -20,7 +22,6 @@ from stepreel.evaluation.results import (
     VERSION,
     DatasetFacts,
     EvaluationSettings,
-    Figure,
     MethodFigures,
     Protocols,
     Results,
@@ -28,30 +29,16 @@ from stepreel.evaluation.results import (
     StepFigures,
     TaskFacts,
 )
+from stepreel.evaluation.storyboard_scores import StoryboardJudge
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.types import moment_seconds, readable
 from stepreel.version import __version__
 
-DIGITS = 4
 TRAINED_ON = "the recordings that are scored, without labels"
 CLUSTERED = {
     "raw-kmeans": "KMeans (n_init 10) on all cues side by side, z-scored over each recording",
     "time-kmeans": "the same, and relative time with as much weight as all features together",
 }
-
-
-def figure(values: Iterable[float]) -> Figure:
-    """Return mean, standard deviation and the values themselves.
-
-    >>> figure([1.0, 3.0])
-    Figure(mean=2.0, std=1.0, seeds=[1.0, 3.0])
-    """
-    numbers = [float(value) for value in values]
-    return Figure(
-        mean=round(float(np.mean(numbers)), DIGITS),
-        std=round(float(np.std(numbers)), DIGITS),
-        seeds=[round(number, DIGITS) for number in numbers],
-    )
 
 
 def build_results(
@@ -67,18 +54,29 @@ def build_results(
     dataset  fields of `DatasetFacts` other than `tasks`
     """
     prepared = [comparison.prepared for comparison in comparisons]
+    judges = [StoryboardJudge(comparison) for comparison in comparisons]
+    without_steps = [
+        f"{name}: shows no key step; coverage and borders leave it out"
+        for judge in judges
+        for name in judge.left_out
+    ]
     breakdown: dict[str, Any] = {}
     if len(comparisons) > 1:
         breakdown["tasks"] = {
-            comparison.prepared.task.name: Scored(protocols=build_protocols([comparison]))
-            for comparison in comparisons
+            comparison.prepared.task.name: Scored(
+                protocols=build_protocols([comparison]), storyboard=build_storyboard([judge])
+            )
+            for comparison, judge in zip(comparisons, judges, strict=True)
         }
     groups = dict.fromkeys(task.task.group for task in prepared)
     if len(groups) > 1:
         breakdown["groups"] = {
-            group: Scored(protocols=build_protocols(members, with_steps=False))
+            group: Scored(
+                protocols=build_protocols([j.comparison for j in members], with_steps=False),
+                storyboard=build_storyboard(members),
+            )
             for group in groups
-            if (members := [c for c in comparisons if c.prepared.task.group == group])
+            if (members := [j for j in judges if j.comparison.prepared.task.group == group])
         }
     return Results(
         format=FORMAT,
@@ -90,8 +88,9 @@ def build_results(
         method_kinds={m: kind for c in comparisons for m, kind in c.kinds.items()},
         skipped=skip_reasons(comparisons),
         left_out=list(left_out),
-        notes=list(notes),
+        notes=[*notes, *without_steps],
         protocols=build_protocols(comparisons),
+        storyboard=build_storyboard(judges),
         **breakdown,
     )
 
@@ -101,11 +100,7 @@ def build_protocols(comparisons: Sequence[TaskComparison], *, with_steps: bool =
 
     A method counts only if it ran on all of them. Steps of several tasks are called `task/id`.
     """
-    methods = [
-        method
-        for method in comparisons[0].predictions
-        if all(method in comparison.predictions for comparison in comparisons)
-    ]
+    methods = methods_of_all(comparisons)
     return {
         name: {
             method: _method_figures(
@@ -125,10 +120,6 @@ def _method_figures(
     strict: bool,
     with_steps: bool,
 ) -> MethodFigures:
-    def over_tasks(values: Sequence[Sequence[float]]) -> Figure:
-        """Return the figure of means over tasks (rows), one per seed (columns)."""
-        return figure(float(value) for value in np.mean(values, axis=0))
-
     fields: dict[str, Any] = {
         name: over_tasks([[seed.figures[name] for seed in scores] for _, scores in per_task])
         for name in FIGURES

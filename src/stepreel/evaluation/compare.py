@@ -13,6 +13,7 @@ from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.methods.runner import MethodRunner, predict_blind
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.prediction_scores import PredictionScores, score_prediction
+from stepreel.evaluation.metrics.timed_steps import ShownSteps
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.types import Labels, Progress
@@ -23,7 +24,11 @@ ScoreTable = dict[str, dict[str, list[PredictionScores]]]
 
 @dataclass
 class TaskComparison:
-    """Every method on one task: its predictions and scores per seed, or why it was not run."""
+    """Every method on one task: its predictions and scores per seed, or why it was not run.
+
+    shown  of methods that state them: the steps shown of every recording; those of all others are
+           the runs of their labels
+    """
 
     prepared: PreparedTask
     n_clusters: int
@@ -31,6 +36,7 @@ class TaskComparison:
     predictions: dict[str, list[Prediction]] = field(default_factory=dict)
     scores: ScoreTable = field(default_factory=lambda: {name: {} for name in PROTOCOLS})
     skipped: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, list[ShownSteps]] = field(default_factory=dict)
 
     def add(
         self,

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.errors import DatasetError, RecordingError, StepreelError
+from stepreel.evaluation.metrics.timed_steps import ShownSteps
 from stepreel.evaluation.truth.annotation import NO_STEP, Problems, location
 from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
 from stepreel.evaluation.truth.formats import FORMATS, STORYBOARD, find_label_files
@@ -30,10 +31,14 @@ LABEL_ARRAYS = ("cluster", "labels", "prediction")
 
 @dataclass(frozen=True)
 class LoadedPrediction:
-    """What was predicted for one recording; `n_clusters` is K if the file states it."""
+    """What was predicted for one recording; `n_clusters` is K if the file states it.
+
+    shown  the steps of a storyboard, each with its own moment; None for other files
+    """
 
     labelled: TimedLabels
     n_clusters: int | None = None
+    shown: ShownSteps | None = None
 
 
 @dataclass
@@ -89,7 +94,9 @@ def _read_board(path: Path) -> tuple[str, LoadedPrediction]:
     stated = board.settings.get("key_steps", {}).get("n_clusters")
     spans = SpanLabels(partial(labels_of_storyboard, board), 0.0, seconds, seconds)
     return Path(board.recording.name).stem, LoadedPrediction(
-        spans, stated if isinstance(stated, int) else None
+        spans,
+        stated if isinstance(stated, int) else None,
+        ShownSteps.of_steps([(step.start, step.end, step.time) for step in board.steps]),
     )
 
 

@@ -1,6 +1,7 @@
 """results.json: every figure of an evaluation, with what it was made from.
 
     protocols.<protocol>.<method>.f1 = {"mean": …, "std": …, "seeds": […]}
+    storyboard.coverage.<method>.f1, storyboard.borders.<method>.<tolerance>.f1
 
 All figures are percentages; `std` is that of the population, over seeds. With several tasks a
 figure is the plain mean over tasks of each seed's figures; `tasks.<task>.protocols…` has each task
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT: Literal["stepreel-results"] = "stepreel-results"
 VERSION: Literal[2] = 2
+RATES = ("f1", "precision", "recall")
 
 _KINDS_IN_VERSION_1: dict[str, MethodKind] = {
     "random": "blind",
@@ -96,10 +98,75 @@ Protocols = dict[str, MethodTable]
 """By protocol, then by method"""
 
 
+class RateFigures(Contract):
+    """Precision, recall and F1 of storyboards, in percent; means over recordings."""
+
+    f1: Figure
+    precision: Figure
+    recall: Figure
+
+
+class MeasureFigures(RateFigures):
+    """One measure of a method's storyboards, and what chance reaches with the same number."""
+
+    n_shown: Figure = Field(description="Shown steps, or predicted borders, per recording.")
+    n_true: Figure = Field(description="True segments, or true borders, per recording.")
+    nulls: dict[str, RateFigures] = Field(
+        description="matched-split: as many moments or borders at equal distances; "
+        "matched-random: as many anywhere, mean of 100 draws; equal-split: K equal parts."
+    )
+
+    def figures(self) -> dict[str, Figure]:
+        """Return all figures by name; those of null baselines as `matched_split_f1` and so on."""
+        own = {name: getattr(self, name) for name in (*RATES, "n_shown", "n_true")}
+        return own | {
+            f"{null.replace('-', '_')}_{name}": getattr(rates, name)
+            for null, rates in self.nulls.items()
+            for name in RATES
+        }
+
+
+class MeasureTables(Contract):
+    """Both measures of what storyboards are worth."""
+
+    coverage: dict[str, MeasureFigures] = Field(
+        description="Is every true segment shown, once? By method."
+    )
+    borders: dict[str, dict[str, MeasureFigures]] = Field(
+        description="Do steps begin and end where they do? By method, then by tolerance: 1s, 2s, "
+        "5% of the recording."
+    )
+
+    def by_name(self) -> dict[str, dict[str, MeasureFigures]]:
+        """Return the figures of all methods for coverage, and for borders by tolerance.
+
+        Keys: `coverage`, `borders-1s`, `borders-2s`, `borders-5%`.
+        """
+        tolerances = next(iter(self.borders.values()), {})
+        return {"coverage": self.coverage} | {
+            f"borders-{tolerance}": {m: own[tolerance] for m, own in self.borders.items()}
+            for tolerance in tolerances
+        }
+
+
+class StoryboardFigures(MeasureTables):
+    """What storyboards are worth; see docs/evaluation.md."""
+
+    recordings: int = Field(description="Recordings that are scored.")
+    left_out: int = Field(description="Recordings without any true step, which are not scored.")
+    alone: MeasureTables | None = Field(
+        default=None,
+        description="The same with every recording clustered by itself, where methods do cluster.",
+    )
+
+
 class Scored(Contract):
     """Figures of a task, a group of tasks, or one point of a sweep."""
 
     protocols: Protocols = Field(description="By protocol, then by method.")
+    storyboard: StoryboardFigures | None = Field(
+        default=None, description="By measure, then by method; not for points of a sweep."
+    )
 
 
 class TaskMetric(Contract):
@@ -165,6 +232,10 @@ class Results(Contract):
     left_out: list[str] = Field(description="Parts of the data left out by a lenient reading.")
     notes: list[str] = Field(description="What a reader of the results should know.")
     protocols: Protocols = Field(description="By protocol, then by method; means over tasks.")
+    storyboard: StoryboardFigures | None = Field(
+        default=None,
+        description="What storyboards are worth: by measure, then by method; means over tasks.",
+    )
     tasks: dict[str, Scored] = Field(default={}, description="By task, if there are several.")
     groups: dict[str, Scored] = Field(default={}, description="By group, if there are several.")
     sweeps: dict[str, dict[str, Scored]] = Field(
@@ -197,6 +268,10 @@ class Results(Contract):
         """Return one task's own figures."""
         return self.tasks[task].protocols if task in self.tasks else self.protocols
 
+    def storyboard_of_task(self, task: str) -> StoryboardFigures | None:
+        """Return what one task's own storyboards are worth."""
+        return self.tasks[task].storyboard if task in self.tasks else self.storyboard
+
     def to_json(self) -> str:
         """Return the content of results.json; a figure with its seeds is one line."""
         return _indented(self.model_dump(mode="json", exclude_unset=True), "") + "\n"
@@ -204,7 +279,9 @@ class Results(Contract):
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per task, protocol, method, figure and seed.
 
-        Columns: task, group, protocol, method, kind, figure, seed, value. Means as in results.json:
+        Columns: task, group, protocol, method, kind, figure, seed, value. Measures of storyboards
+        are protocols, too: coverage, borders-1s, borders-2s, borders-5%, and each of them with
+        -per-video where every recording is clustered by itself. Means as in results.json:
 
             frame.query("figure == 'f1'").pivot_table(
                 index="method", columns="protocol", values="value"
@@ -223,12 +300,22 @@ class Results(Contract):
 
     def _rows(self) -> Iterator[tuple[object, ...]]:
         for task, facts in self.dataset.tasks.items():
-            for protocol, methods in self.of_task(task).items():
+            for protocol, methods in self._tables(task).items():
                 for method, scores in methods.items():
                     kind = self.method_kinds.get(method, "other")
                     for name, figure in scores.figures().items():
                         for seed, value in zip(self.settings.seeds, figure.seeds, strict=True):
                             yield task, facts.group, protocol, method, kind, name, seed, value
+
+    def _tables(self, task: str) -> dict[str, Mapping[str, MethodFigures | MeasureFigures]]:
+        """Return one task's figures under every protocol and measure."""
+        tables: dict[str, Mapping[str, MethodFigures | MeasureFigures]] = {**self.of_task(task)}
+        if (storyboard := self.storyboard_of_task(task)) is not None:
+            tables |= storyboard.by_name()
+            if storyboard.alone is not None:
+                alone = storyboard.alone.by_name()
+                tables |= {f"{name}-per-video": table for name, table in alone.items()}
+        return tables
 
     def __repr__(self) -> str:
         counts = [

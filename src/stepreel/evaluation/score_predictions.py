@@ -16,6 +16,7 @@ from stepreel.evaluation.compare import compare
 from stepreel.evaluation.datasets.base import LabelledTask
 from stepreel.evaluation.methods.base import Prediction
 from stepreel.evaluation.methods.catalog import METHODS
+from stepreel.evaluation.metrics.timed_steps import ShownSteps
 from stepreel.evaluation.plan import MOST_SEEDS, Plan
 from stepreel.evaluation.predictions import LoadedPrediction, number_clusters, read_predictions
 from stepreel.evaluation.prepare import PreparedTask, naming_left_out
@@ -92,11 +93,15 @@ def score(
 
 @dataclass(frozen=True)
 class _Pair:
-    """One recording, at the moments its truth and its prediction have in common."""
+    """One recording, at the moments its truth and its prediction have in common.
+
+    shown  the steps that the prediction shows: those of a storyboard, or the runs of its labels
+    """
 
     times: Seconds
     truth: Labels
     predicted: Labels
+    shown: ShownSteps
 
 
 def score_loaded(
@@ -126,11 +131,12 @@ def score_loaded(
     plan = Plan(methods=tuple(METHODS.own), n_clusters=k, seeds=tuple(seeds))
     comparison = compare(prepared, plan)
     comparison.add(METHOD, [Prediction(labels, labels)] * len(plan.seeds), same_for_all_seeds=True)
+    comparison.shown[METHOD] = [pair.shown for pair in pairs.values()]
     dataset = {
         "name": "score",
         "title": "Your predictions",
         "root": prepared.task.name,
-        "predictions_fingerprint": _fingerprint(labels),
+        "predictions_fingerprint": _fingerprint(labels, comparison.shown[METHOD]),
     }
     results = build_results(
         dataset, [comparison], plan, left_out=problems.skipped, notes=problems.notes
@@ -138,10 +144,11 @@ def score_loaded(
     return Evaluation(results, [comparison])
 
 
-def _fingerprint(labels: Sequence[Labels]) -> str:
+def _fingerprint(labels: Sequence[Labels], shown: Sequence[ShownSteps]) -> str:
     content = hashlib.blake2b(digest_size=16)
-    for recording in labels:
-        content.update(np.ascontiguousarray(recording).tobytes())
+    for recording, steps in zip(labels, shown, strict=True):
+        for array in (recording, steps.starts, steps.ends, steps.moments):
+            content.update(np.ascontiguousarray(array).tobytes())
     return content.hexdigest()
 
 
@@ -204,7 +211,10 @@ def _pair(
         except DatasetError as problem:
             problems.report(f"{name}: {problem}")
             continue
-        pairs[name] = _Pair(times, truth.at(times), predicted.at(times))
+        labels, shown = predicted.at(times), predictions[name].shown
+        if shown is None:
+            shown = ShownSteps.of_labels(labels, times)
+        pairs[name] = _Pair(times, truth.at(times), labels, shown)
     if not pairs:
         raise DatasetError("no prediction covers the moments of its truth")
     return pairs

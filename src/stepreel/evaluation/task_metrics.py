@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepreel.config import Settings
-from stepreel.evaluation.build_results import data_fingerprint, figure
+from stepreel.evaluation.build_results import data_fingerprint
 from stepreel.evaluation.methods.clustered import raw_track
 from stepreel.evaluation.methods.learned import LEARNED_METHODS, embed
 from stepreel.evaluation.methods.runner import MethodRunner
@@ -29,6 +29,7 @@ from stepreel.evaluation.metrics.phases import (
     labelled_share,
     make_folds,
 )
+from stepreel.evaluation.over_tasks import figure
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import MetricFigure, TaskMetric

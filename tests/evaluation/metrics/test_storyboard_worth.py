@@ -253,17 +253,18 @@ def test_the_matched_split_of_coverage_has_the_middles_of_as_many_parts():
 
 
 def test_the_matched_split_of_borders_has_as_many_borders_as_tau_leaves():
-    # Within 1 s there are two borders, 1.5 and 10: the split has 6.7 (not 8) and 13.3 (14).
+    # Within 1 s there are two borders, 1.5 and 10: the split has them at 6.7 and 13.3, that is at
+    # the moments 7 (within 1 s of 8) and 14.
     # Within 2 s only 10 is left: the split has 10 as well, which is 2 s from 8 and 12.
     worth = measure((1.5, 10, 5), (10, 20, 15))
     assert worth["1s"].n_shown == 2
-    assert worth["1s"].nulls["matched-split"] == about(50, 25, 100 / 3)
+    assert worth["1s"].nulls["matched-split"] == about(100, 50, 200 / 3)
     assert worth["2s"].n_shown == 1
     assert worth["2s"].nulls["matched-split"] == about(100, 25, 40)
 
 
 def test_an_equal_split_is_its_own_matched_split():
-    for n in (2, 3, 5, 8):
+    for n in (2, 4, 5, 10):
         for worth in measure(*split(n)).values():
             assert worth.rates == worth.nulls["matched-split"]
 
@@ -283,16 +284,30 @@ def test_random_moments_cover_what_can_be_expected():
 
 
 def test_random_borders_are_drawn_where_borders_may_be_predicted():
-    # One true border at 10 s; within a second of it are 2 of the 18 s that are allowed.
-    truth = TrueSteps.of_labels(np.repeat([1, 2], 10), TIMES)
-    precisions = [
-        RecordingJudge(truth, seed=seed)
-        .measure(ShownSteps.of_steps([(5, 20, 9)]))["1s"]
-        .nulls["matched-random"]
-        .precision
-        for seed in range(30)
-    ]
-    assert np.mean(precisions) == pytest.approx(100 * 2 / 18, abs=2)
+    # One true border at 10 s. Of one moment per second, 3 of 18 that are allowed are within a
+    # second of it; of a hundred, as good as 2 of the 18 s.
+    for rate, expected in ((1, 3 / 18), (100, 2 / 18)):
+        truth = TrueSteps.of_labels(np.repeat([1, 2], 10 * rate), np.arange(20 * rate) / rate)
+        precisions = [
+            RecordingJudge(truth, seed=seed)
+            .measure(ShownSteps.of_steps([(5, 20, 9)]))["1s"]
+            .nulls["matched-random"]
+            .precision
+            for seed in range(30)
+        ]
+        assert np.mean(precisions) == pytest.approx(100 * expected, abs=1.8)
+
+
+def test_an_equal_split_of_moments_is_its_own_matched_split_at_any_rate():
+    rng = np.random.default_rng(0)
+    for n_moments, k in ((20, 3), (97, 7), (571, 6)):
+        times = 4 + 30 * np.arange(n_moments) / n_moments
+        truth = TrueSteps.of_labels(np.repeat(rng.integers(0, 3, n_moments), 9)[:n_moments], times)
+        labels = np.arange(n_moments) * k // n_moments
+        worth = RecordingJudge(truth).measure(ShownSteps.of_labels(labels, times))
+        for tolerance in TOLERANCES:
+            assert worth[tolerance].n_shown == k - 1
+            assert worth[tolerance].rates == worth[tolerance].nulls["matched-split"]
 
 
 def test_random_nulls_are_the_same_in_every_run_and_in_any_order():

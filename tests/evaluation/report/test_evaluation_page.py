@@ -120,7 +120,13 @@ def test_nulls_stand_apart_from_learned_methods_which_come_first():
     assert in_order(OWN_METHODS, KINDS)[:2] == ["paper", "stepreel"]
     page = Page(render(*make_evaluation()))
     groups = [a["class"] for a in page.all("tbody") if a.get("class")]
-    assert groups == ["learned", "clustered", "blind"]
+    assert groups == ["learned", "clustered", "blind"] * 2  # scores, and storyboards
+
+
+def section(page: str, name: str) -> str:
+    """Return one section of the page."""
+    start = page.index(f'<section aria-labelledby="{name}">')
+    return page[start : page.index("</section>", start) + len("</section>")]
 
 
 def with_nulls(results: dict[str, Any], protocol: str, f1: float) -> None:
@@ -134,7 +140,7 @@ def test_a_lead_over_the_best_null_is_shown_and_marked_unclear_within_either_spr
         with_nulls(results, protocol, 10.0)
     with_f1(results, "strict", raw_kmeans=(40.0, 0.0), paper=(52.34, 1.0), stepreel=(41.0, 3.0))
     with_f1(results, "egoprocel", one_cluster=(40.0, 3.7), paper=(36.5, 1.0), stepreel=(35.9, 1.0))
-    text = render(results, barcodes)
+    text = section(render(results, barcodes), "scores")
     assert '<span class="lead-over gain">+12.3</span>' in text
     assert '<span class="lead-over unclear">+1.0</span>' in text
     assert '<span class="lead-over unclear">−3.5</span>' in text
@@ -151,11 +157,55 @@ def test_nothing_is_green_where_any_null_is_as_good(null, n_seeds):
         with_nulls(results, protocol, 10.0)
         with_f1(results, protocol, paper=(60.0, 0.0), stepreel=(20.0, 0.0))
         results["protocols"][protocol][null]["f1"] = spread(60.0)
-    text = render(results, barcodes)
+    text = section(render(results, barcodes), "scores")
     assert "lead-over gain" not in text
     assert text.count('<span class="lead-over unclear">+0.0</span>') == len(PROTOCOLS)
     assert text.count("<span>best null</span>") == len(PROTOCOLS)
     assert f"is level with the best null baseline, {null}" in " ".join(Page(text).text.split())
+
+
+def test_storyboards_stand_next_to_the_same_number_without_looking():
+    results, barcodes = make_evaluation()
+    own = results["storyboard"]["borders"]["paper"]["1s"]
+    own |= {"f1": spread(62.5, 1.0), "precision": spread(71.5), "recall": spread(55.5)}
+    own |= {"n_shown": spread(4.1), "n_true": spread(5.2)}
+    own["nulls"]["matched-split"]["f1"] = spread(50.2)
+    own["nulls"]["matched-random"]["f1"] = spread(44.4)
+    own["nulls"]["equal-split"]["f1"] = spread(47.7)
+    text = section(render(results, barcodes), "storyboards")
+    words = " ".join(Page(text).text.split())
+    assert '<span class="lead-over gain">+12.3</span>' in text
+    beside = "equal parts50.2 random44.4 P / R71.5 / 55.5 shown / true4.1 / 5.2"
+    assert beside in words
+    assert '<line class="mark" x1="50.2%"' in text
+    own["f1"] = spread(62.5, 20.0)
+    text = section(render(results, barcodes), "storyboards")
+    assert '<span class="lead-over unclear">+12.3</span>' in text
+    for method in OWN_METHODS:
+        assert method in words
+    for measure in ("coverage", "borders, 1 s", "borders, 2 s", "borders, 5 %"):
+        assert measure in words
+
+
+def test_storyboards_left_out_are_counted_and_clustering_alone_is_folded():
+    results, barcodes = make_evaluation()
+    assert "left out" not in section(render(results, barcodes), "storyboards")
+    results["storyboard"]["left_out"] = 2
+    results["storyboard"]["alone"] = {
+        name: results["storyboard"][name] for name in ("coverage", "borders")
+    }
+    text = section(render(results, barcodes), "storyboards")
+    assert "3 recordings; 2 left out, in which no key step is labelled" in text
+    assert "<summary>Every recording clustered by itself</summary>" in text
+    assert Page(render(results, barcodes)).open == []
+
+
+def test_a_page_of_results_without_storyboards_has_no_such_section():
+    results, barcodes = make_evaluation()
+    del results["storyboard"]
+    page = render(results, barcodes)
+    assert "coverage" not in Page(page).text
+    assert "#storyboards" not in page
 
 
 def test_the_mark_on_a_bar_is_the_best_null_of_the_column():

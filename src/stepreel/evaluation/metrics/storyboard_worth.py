@@ -210,7 +210,17 @@ class RecordingJudge:
         truth = self.truth
         if measure == COVERAGE:
             return truth.start + truth.seconds * (np.arange(n) + 0.5) / n
-        return truth.start + truth.seconds * np.arange(1, n + 1) / (n + 1)
+        return self._at_moments(truth.start + truth.seconds * np.arange(1, n + 1) / (n + 1))
+
+    def _at_moments(self, borders: Points) -> Points:
+        """Move borders to the next moment, where those of a labelling and the true ones are.
+
+        Between moments they would be right less often: of one moment per second, three are within
+        a second of a true border, but a border anywhere is within two of its seconds.
+        """
+        times = self.truth.times
+        after = np.searchsorted(times, borders - ROUNDING)
+        return times[np.minimum(after, len(times) - 1)]
 
     def _draws(self, measure: str, n: int) -> Iterator[Points]:
         """Draw n points, N_DRAWS times: moments anywhere, borders where they may be predicted.
@@ -223,4 +233,5 @@ class RecordingJudge:
         at_once = max(1, _DRAWN_AT_ONCE // (n + 1))
         for first in range(0, N_DRAWS, at_once):
             waited = rng.exponential(size=(min(at_once, N_DRAWS - first), n + 1)).cumsum(axis=1)
-            yield start + seconds * waited[:, :-1] / waited[:, -1:]
+            points = start + seconds * waited[:, :-1] / waited[:, -1:]
+            yield points if measure == COVERAGE else self._at_moments(points)

@@ -51,6 +51,7 @@ def _segments(labels: Labels, times: Seconds, *, left_out: int) -> TimedSegments
 class TrueSteps:
     """What really happened in a recording from `start` to `end`.
 
+    times     (T,) the moments that are labelled
     segments  the true steps
     borders   (B,) every change of label, to background and from it too; the recording's own start
               and end are none
@@ -58,6 +59,7 @@ class TrueSteps:
 
     start: float
     end: float
+    times: Seconds
     segments: TimedSegments
     borders: Seconds
 
@@ -67,6 +69,7 @@ class TrueSteps:
         return cls(
             start=float(times[0]),
             end=float(times[-1]) + moment_seconds(times),
+            times=times,
             segments=true_segments(labels, times),
             borders=times[1:][np.diff(labels) != 0],
         )

@@ -20,6 +20,7 @@ from stepreel.evaluation.report.layout import (
     in_order,
     lay_out_task,
 )
+from stepreel.evaluation.report.storyboards import storyboard_views
 from stepreel.evaluation.report.verdict import HEADLINE, Lead, best_null, f1_mean, judge
 from stepreel.evaluation.results import (
     DatasetFacts,
@@ -113,6 +114,7 @@ def render_evaluation(results: Results, barcodes: Sequence[TaskBarcodes]) -> str
             results=results,
             script=script,
             spread_text=spread_text,
+            storyboards=storyboard_views(results),
             style=style,
             theme_script=theme_script,
             units=UNITS,

@@ -11,8 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.prediction_scores import FIGURES
 from stepreel.evaluation.report.figures import digits_for, figure_text
-from stepreel.evaluation.report.verdict import HEADLINE, judge
-from stepreel.evaluation.results import MethodFigures, Protocols, Results, Scored, TaskMetric
+from stepreel.evaluation.report.verdict import HEADLINE, judge, lead_over_split
+from stepreel.evaluation.results import (
+    MeasureFigures,
+    MeasureTables,
+    MethodFigures,
+    Protocols,
+    Results,
+    Scored,
+    StoryboardFigures,
+    TaskMetric,
+)
 
 TERMINAL_COLUMNS = 80
 _STRICT_FIRST = sorted(PROTOCOLS.values(), key=lambda protocol: not protocol.strict)
@@ -29,6 +38,19 @@ SHORT_NAMES = {
     "f1_25": "F1@25",
     "f1_50": "F1@50",
 }
+MEASURE_TITLES = {
+    "coverage": "coverage: is every true step shown, once?",
+    "borders-1s": "borders: do steps begin and end where they do, to within 1 s?",
+    "borders-2s": "borders, to within 2 s",
+    "borders-5%": "borders, to within 5 % of the recording",
+}
+NULL_NAMES = ("matched-split", "matched-random", "equal-split")
+MEASURE_COLUMNS = ("F1", "P", "R", "split", "random", "K", "shown", "true")
+MEASURE_LEGEND = """\
+  F1, P, R in percent. F1 without looking: split and random have as many moments
+  or borders as the method, at equal distances or anywhere; K: K equal parts.
+  shown, true: steps (coverage) or borders per recording
+  in brackets below: points of F1 above split"""
 
 
 def protocol_tables(protocols: Protocols) -> str:
@@ -58,6 +80,54 @@ def protocol_tables(protocols: Protocols) -> str:
         lines += _ceilings(protocols, names)
         lines.append("")
     return "\n".join(lines)
+
+
+def storyboard_tables(
+    storyboard: StoryboardFigures, measures: Sequence[str] = ("coverage", "borders")
+) -> str:
+    """Write what storyboards are worth; last, F1 and its lead over as many equal parts."""
+    lines: list[str] = []
+    shown = _of_measures(storyboard, measures)
+    for name, methods in shown.items():
+        lines += [MEASURE_TITLES[name], _row("", MEASURE_COLUMNS, width=7)]
+        for method, figures in methods.items():
+            nulls = [figures.nulls[null].f1 for null in NULL_NAMES]
+            values = [figures.f1, figures.precision, figures.recall, *nulls]
+            numbers = [f"{value.mean:.1f}" for value in (*values, figures.n_shown, figures.n_true)]
+            lines.append(_row(method, numbers, width=7))
+        lines.append("")
+    lines += [MEASURE_LEGEND, ""]
+    tables = {"all recordings of a task clustered together": shown}
+    if storyboard.alone is not None:
+        alone = _of_measures(storyboard.alone, measures)
+        tables = {"every recording clustered by itself": alone, **tables}
+    for title, table in tables.items():
+        lines += [f"{title}: storyboards, F1", _row("", list(table), width=14)]
+        for method in next(iter(table.values())):
+            cells = [f1_and_lead(methods[method]) for methods in table.values()]
+            lines.append(_row(method, cells, width=14))
+        lines.append("")
+    lines.append(_what_was_left_out(storyboard))
+    return "\n".join(lines)
+
+
+def _of_measures(
+    tables: MeasureTables, measures: Sequence[str]
+) -> dict[str, dict[str, MeasureFigures]]:
+    by_name = tables.by_name().items()
+    return {name: methods for name, methods in by_name if name.partition("-")[0] in measures}
+
+
+def f1_and_lead(figures: MeasureFigures) -> str:
+    """Write F1, and its distance to the equal split with the same number: `50.7 (+3.2)`."""
+    lead = lead_over_split(figures, n_seeds=1)
+    return f"{figures.f1.mean:.1f} ({'0.0' if lead.is_level else f'{lead.points:+.1f}'})"
+
+
+def _what_was_left_out(storyboard: StoryboardFigures) -> str:
+    scored = f"storyboards scored: {storyboard.recordings}"
+    left_out = f"; left out because no key step is labelled: {storyboard.left_out}"
+    return scored + (left_out if storyboard.left_out else "") + "\n"
 
 
 def f1_and_iou(figures: MethodFigures) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from stepreel.evaluation.results import MethodFigures, Results
+from stepreel.evaluation.results import MeasureFigures, MethodFigures, Results
 
 HEADLINE = "strict"
 SMALLEST_SHOWN = 0.05  # less would be written as 0.0
@@ -90,6 +90,12 @@ def judge(results: Results, protocol: str = HEADLINE) -> Verdict:
             points = f1_mean(figures) - f1_mean(methods[null])
             leads[name] = Lead(points, spread, len(results.settings.seeds))
     return Verdict(protocol, null, leads, _highest(others))
+
+
+def lead_over_split(figures: MeasureFigures, n_seeds: int) -> Lead:
+    """Compare the F1 of storyboards with the equal split that shows as many steps or borders."""
+    split = figures.nulls["matched-split"].f1
+    return Lead(figures.f1.mean - split.mean, max(figures.f1.std, split.std), n_seeds)
 
 
 def best_null(methods: Mapping[str, MethodFigures], is_null: Callable[[str], bool]) -> str | None:
