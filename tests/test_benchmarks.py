@@ -98,6 +98,27 @@ def figures(f1, std=1.5):
     return {**dict.fromkeys(names, figure), "ceiling": {**figure, "mean": 70.0}}
 
 
+def worth(f1, split, n_shown):
+    figure = figures(f1)["f1"]
+    nulls = {"matched-split": split, "matched-random": 20.0, "equal-split": 30.0}
+    rates = ("f1", "precision", "recall")
+    return {
+        **dict.fromkeys(rates, figure),
+        "n_shown": {**figure, "mean": n_shown},
+        "n_true": {**figure, "mean": 5.5},
+        "nulls": {name: dict.fromkeys(rates, figures(f1)["f1"]) for name, f1 in nulls.items()},
+    }
+
+
+def made_up_storyboard():
+    """Return figures in which `paper` alone shows more than as many equal parts do."""
+    methods = {name: worth(33.3, 33.3, 7.0) for name in METHODS.own}
+    methods["paper"] = worth(44.4, 40.0, 9.1)
+    borders = {name: dict.fromkeys(("1s", "2s", "5%"), own) for name, own in methods.items()}
+    tables = {"coverage": methods, "borders": borders}
+    return {**tables, "recordings": 2, "left_out": 0, "alone": tables}
+
+
 def made_up_results(tasks, metrics, strict):
     """Return results in which all methods have the same figures, except under `strict`."""
     methods = {name: figures(33.3, std=0.0 if name in SEEDLESS else 1.5) for name in METHODS.own}
@@ -125,6 +146,7 @@ def made_up_results(tasks, metrics, strict):
             "left_out": [],
             "notes": [],
             "protocols": {**scored["protocols"], "strict": {**methods, **strict}},
+            "storyboard": made_up_storyboard(),
             "tasks": dict.fromkeys(tasks, scored),
             "groups": dict.fromkeys(tasks, scored),
             "sweeps": {what: {"7": scored} for what in ("clusters", "cues", "recordings")},
@@ -158,6 +180,10 @@ def test_every_figure_has_its_place_on_a_page(result_pages):
     assert "evaluate egoprocel DATA/egoprocel --task meccano" in result_pages["commands"]
     assert "| STEPs, EGTEA | 30.8/12.4 | – | 6 |" in result_pages["paper-tables"]
     assert "In the tables: how to read it." in result_pages["task-metrics"]
+    assert "| `paper` | **44.4 ± 1.5 (+4.4)** |" in result_pages["storyboards"]
+    assert "| `equal-split` | 33.3 ± 1.5 (0.0) |" in result_pages["storyboards"]
+    assert "| `paper` | 9.1 ± 1.5 |" in result_pages["storyboards"]
+    assert "| true steps | 5.5 |" in result_pages["storyboards"]
 
 
 def test_a_lead_within_the_spread_over_seeds_is_not_counted(result_pages):
