@@ -17,15 +17,15 @@ from results_markdown import (
     figure_text,
     markdown,
     narrow_tables,
-    worth_cell,
 )
 from results_sets import ANNOTATIONS_ONLY, SETS, shown_command
+from results_storyboards import storyboard_pieces
 
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.report.figures import digits_for
 from stepreel.evaluation.report.verdict import judge
-from stepreel.evaluation.results import MeasureFigures, MethodTable, Results, Scored, TaskMetric
+from stepreel.evaluation.results import MethodTable, Results, Scored, TaskMetric
 from stepreel.system.files import write_text
 from stepreel.version import __version__
 
@@ -103,39 +103,6 @@ def protocol_table(protocol: str, measured: dict[str, Results]) -> str:
     if PROTOCOLS[protocol].strict:
         names.append("F1 at most")
     return narrow_tables("F1 / IoU", columns, names)
-
-
-def storyboard_pieces(measured: dict[str, Results]) -> dict[str, str]:
-    """Tables of both measures, and of how many steps are shown; sets across."""
-    together, alone = {}, {}
-    for dataset in SETS:
-        own = measured[dataset.name].storyboard
-        assert own is not None, dataset.title
-        assert own.alone is not None, dataset.title
-        together[dataset.title], alone[dataset.title] = own.by_name(), own.alone.by_name()
-    return {
-        f"storyboard {name}{suffix}": table
-        for suffix, sets in (("", together), ("-per-video", alone))
-        for name, table in _storyboard_tables(sets).items()
-    }
-
-
-def _storyboard_tables(sets: dict[str, dict[str, dict[str, MeasureFigures]]]) -> dict[str, str]:
-    names = [f"`{method}`" for method in METHODS.own]
-    tables = {}
-    for measure in next(iter(sets.values())):
-        columns = {}
-        for title, measures in sets.items():
-            methods = measures[measure]
-            highest = max(methods, key=lambda method: methods[method].f1.mean)
-            columns[title] = [worth_cell(methods.get(m), best=m == highest) for m in METHODS.own]
-        tables[measure] = narrow_tables("F1", columns, names)
-    numbers = {}
-    for title, measures in sets.items():
-        methods = measures["coverage"]
-        shown = [figure_text(methods[m].n_shown, 1) if m in methods else "–" for m in METHODS.own]
-        numbers[title] = [*shown, f"{next(iter(methods.values())).n_true.mean:.1f}"]
-    return tables | {"numbers": narrow_tables("steps shown", numbers, [*names, "true steps"])}
 
 
 def ceiling(methods: MethodTable) -> float:

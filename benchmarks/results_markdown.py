@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from stepreel.evaluation.report.verdict import lead_over_split
-from stepreel.evaluation.results import MeasureFigures, MethodFigures, MetricFigure
+from stepreel.evaluation.figures import MetricFigure
+from stepreel.evaluation.results import MethodFigures
 
 PAGE_WIDTH = 110  # characters of a line
 COLUMNS = 4  # of a table; more of "33.0 ± 2.2 / 23.5" do not fit
@@ -22,16 +22,6 @@ def cell(figures: MethodFigures | None, *, best: bool = False) -> str:
     if figures is None:
         return "–"
     text = f"{f1_text(figures)} / {figures.iou.mean:.1f}"
-    return f"**{text}**" if best else text
-
-
-def worth_cell(figures: MeasureFigures | None, *, best: bool = False) -> str:
-    """Write F1 ± spread of storyboards, and its lead over as many equal parts."""
-    if figures is None:
-        return "–"
-    lead = lead_over_split(figures, len(figures.f1.seeds))
-    points = "0.0" if lead.is_level else f"{lead.points:+.1f}".replace("-", "−")
-    text = f"{figure_text(figures.f1, 1)} ({points})"
     return f"**{text}**" if best else text
 
 

@@ -37,6 +37,8 @@ EVALUATION_LAYERS = (
     ("datasets",),
     ("metrics",),
     ("methods",),
+    ("figures",),
+    ("storyboard_figures",),
     ("results",),
     ("plan", "prepare", "predictions"),
     ("compare",),

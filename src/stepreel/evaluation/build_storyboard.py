@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepreel.evaluation.figures import Figure
 from stepreel.evaluation.metrics.storyboard_worth import COVERAGE, TOLERANCES, Rates
 from stepreel.evaluation.over_tasks import methods_of_all, over_tasks
-from stepreel.evaluation.results import (
+from stepreel.evaluation.storyboard_figures import (
     RATES,
-    Figure,
     MeasureFigures,
     MeasureTables,
     RateFigures,

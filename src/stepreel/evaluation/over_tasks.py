@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from stepreel.evaluation.compare import TaskComparison
-from stepreel.evaluation.results import Figure
+from stepreel.evaluation.figures import Figure
 
 DIGITS = 4
 

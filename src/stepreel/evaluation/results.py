@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from stepreel.errors import StepreelError
+from stepreel.evaluation.figures import Figure, MetricFigure
 from stepreel.evaluation.methods.base import NULL_KINDS, MethodKind
+from stepreel.evaluation.storyboard_figures import MeasureFigures, StoryboardFigures
 from stepreel.system.contracts import Contract, published_schema, read_contract
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT: Literal["stepreel-results"] = "stepreel-results"
 VERSION: Literal[2] = 2
-RATES = ("f1", "precision", "recall")
 
 _KINDS_IN_VERSION_1: dict[str, MethodKind] = {
     "random": "blind",
@@ -39,21 +40,6 @@ _KINDS_IN_VERSION_1: dict[str, MethodKind] = {
     "stepreel": "learned",
     "prediction": "other",
 }
-
-
-class MetricFigure(Contract):
-    """One figure of a task metric, over seeds; null if it does not exist for any task."""
-
-    mean: float | None = Field(description="Mean over seeds.")
-    std: float | None = Field(description="Standard deviation of the population, over seeds.")
-    seeds: list[float] = Field(description="The figure of every seed, in the order of the seeds.")
-
-
-class Figure(MetricFigure):
-    """One figure, over seeds."""
-
-    mean: float = Field(description="Mean over seeds.")
-    std: float = Field(description="Standard deviation of the population, over seeds.")
 
 
 class StepFigures(Contract):
@@ -96,68 +82,6 @@ MethodTable = dict[str, MethodFigures]
 
 Protocols = dict[str, MethodTable]
 """By protocol, then by method"""
-
-
-class RateFigures(Contract):
-    """Precision, recall and F1 of storyboards, in percent; means over recordings."""
-
-    f1: Figure
-    precision: Figure
-    recall: Figure
-
-
-class MeasureFigures(RateFigures):
-    """One measure of a method's storyboards, and what chance reaches with the same number."""
-
-    n_shown: Figure = Field(description="Shown steps, or predicted borders, per recording.")
-    n_true: Figure = Field(description="True segments, or true borders, per recording.")
-    nulls: dict[str, RateFigures] = Field(
-        description="matched-split: as many moments or borders at equal distances; "
-        "matched-random: as many anywhere, mean of 100 draws; equal-split: K equal parts."
-    )
-
-    def figures(self) -> dict[str, Figure]:
-        """Return all figures by name; those of null baselines as `matched_split_f1` and so on."""
-        own = {name: getattr(self, name) for name in (*RATES, "n_shown", "n_true")}
-        return own | {
-            f"{null.replace('-', '_')}_{name}": getattr(rates, name)
-            for null, rates in self.nulls.items()
-            for name in RATES
-        }
-
-
-class MeasureTables(Contract):
-    """Both measures of what storyboards are worth."""
-
-    coverage: dict[str, MeasureFigures] = Field(
-        description="Is every true segment shown, once? By method."
-    )
-    borders: dict[str, dict[str, MeasureFigures]] = Field(
-        description="Do steps begin and end where they do? By method, then by tolerance: 1s, 2s, "
-        "5% of the recording."
-    )
-
-    def by_name(self) -> dict[str, dict[str, MeasureFigures]]:
-        """Return the figures of all methods for coverage, and for borders by tolerance.
-
-        Keys: `coverage`, `borders-1s`, `borders-2s`, `borders-5%`.
-        """
-        tolerances = next(iter(self.borders.values()), {})
-        return {"coverage": self.coverage} | {
-            f"borders-{tolerance}": {m: own[tolerance] for m, own in self.borders.items()}
-            for tolerance in tolerances
-        }
-
-
-class StoryboardFigures(MeasureTables):
-    """What storyboards are worth; see docs/evaluation.md."""
-
-    recordings: int = Field(description="Recordings that are scored.")
-    left_out: int = Field(description="Recordings without any true step, which are not scored.")
-    alone: MeasureTables | None = Field(
-        default=None,
-        description="The same with every recording clustered by itself, where methods do cluster.",
-    )
 
 
 class Scored(Contract):

@@ -16,6 +16,7 @@ import numpy as np
 
 from stepreel.config import Settings
 from stepreel.evaluation.build_results import data_fingerprint
+from stepreel.evaluation.figures import MetricFigure
 from stepreel.evaluation.methods.clustered import raw_track
 from stepreel.evaluation.methods.learned import LEARNED_METHODS, embed
 from stepreel.evaluation.methods.runner import MethodRunner
@@ -32,7 +33,7 @@ from stepreel.evaluation.metrics.phases import (
 from stepreel.evaluation.over_tasks import figure
 from stepreel.evaluation.plan import Plan
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.evaluation.results import MetricFigure, TaskMetric
+from stepreel.evaluation.results import TaskMetric
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from stepreel.evaluation.results import MetricFigure
+from stepreel.evaluation.figures import MetricFigure
 
 
 def figure_text(figure: MetricFigure | None, digits: int = 1) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from stepreel.evaluation.figures import Figure, MetricFigure
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS, Protocol
 from stepreel.evaluation.report.barcodes import TaskBarcodes
@@ -24,9 +25,7 @@ from stepreel.evaluation.report.storyboards import storyboard_views
 from stepreel.evaluation.report.verdict import HEADLINE, Lead, best_null, f1_mean, judge
 from stepreel.evaluation.results import (
     DatasetFacts,
-    Figure,
     MethodTable,
-    MetricFigure,
     Results,
     Scored,
     TaskMetric,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepreel.evaluation.report.verdict import Lead, lead_over_split
-from stepreel.evaluation.results import MeasureFigures, MeasureTables, Results
+from stepreel.evaluation.results import Results
+from stepreel.evaluation.storyboard_figures import MeasureFigures, MeasureTables
 
 MEASURE_NAMES = {
     "coverage": "coverage",

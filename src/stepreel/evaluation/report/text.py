@@ -12,15 +12,11 @@ from stepreel.evaluation.metrics.localization import PROTOCOLS
 from stepreel.evaluation.metrics.prediction_scores import FIGURES
 from stepreel.evaluation.report.figures import digits_for, figure_text
 from stepreel.evaluation.report.verdict import HEADLINE, judge, lead_over_split
-from stepreel.evaluation.results import (
+from stepreel.evaluation.results import MethodFigures, Protocols, Results, Scored, TaskMetric
+from stepreel.evaluation.storyboard_figures import (
     MeasureFigures,
     MeasureTables,
-    MethodFigures,
-    Protocols,
-    Results,
-    Scored,
     StoryboardFigures,
-    TaskMetric,
 )
 
 TERMINAL_COLUMNS = 80

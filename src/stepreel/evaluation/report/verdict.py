@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from stepreel.evaluation.results import MeasureFigures, MethodFigures, Results
+from stepreel.evaluation.results import MethodFigures, Results
+from stepreel.evaluation.storyboard_figures import MeasureFigures
 
 HEADLINE = "strict"
 SMALLEST_SHOWN = 0.05  # less would be written as 0.0
