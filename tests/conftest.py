@@ -11,6 +11,8 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+from limits import HANG_SECONDS
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _SWITCHES = [
@@ -26,6 +28,10 @@ _SWITCHES = [
 # Set before anything that reads it is loaded; commands that tests start inherit it.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# On a busy machine any example can be slow, and making examples too.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -49,9 +55,23 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=_SWITCHES)
-        yield chromium
+        chromium = playwright.chromium.launch(
+            executable_path=program, args=_SWITCHES, timeout=1000 * HANG_SECONDS
+        )
+        yield _PatientBrowser(chromium)
         chromium.close()
+
+
+class _PatientBrowser:
+    """A browser whose pages wait longer than Playwright's 30 s."""
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+
+    def new_context(self, **options: Any) -> Any:
+        context = self.browser.new_context(**options)
+        context.set_default_timeout(1000 * HANG_SECONDS)
+        return context
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from limits import HANG_SECONDS
 from markdown import PAGE_WIDTH, code_lines, tables, visible_width
 
 from stepreel.evaluation.methods.catalog import METHODS
@@ -44,7 +45,7 @@ def run(script, *arguments):
         env={**os.environ, "OMP_NUM_THREADS": "1"},  # tests run side by side
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -11,7 +11,7 @@ from cli.commands import stepreel
 
 @pytest.mark.slow
 def test_the_demo_finds_the_steps_of_the_sample_better_than_an_equal_split(tmp_path):
-    done = stepreel("demo", "-o", tmp_path / "demo", timeout=400)
+    done = stepreel("demo", "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert "hammer nails" in done.stdout
     scores = {
@@ -29,5 +29,5 @@ def test_the_demo_finds_the_steps_of_the_sample_better_than_an_equal_split(tmp_p
         "work-bench.steps.csv",
     ]
     # The second run finds everything in the cache.
-    second = stepreel("demo", "-o", tmp_path / "demo", timeout=60)
+    second = stepreel("demo", "-o", tmp_path / "demo")
     assert second.stdout == done.stdout

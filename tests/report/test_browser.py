@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from boards import as_features, jpeg, make_board, pictures_of, with_background
+from limits import HANG_SECONDS
 
 from stepreel.report import write_index, write_report
 
@@ -31,7 +32,7 @@ class Opened:
 
     def wait_for(self, condition: str) -> None:
         # Playwright's own waiting needs eval, which the page's content policy forbids.
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HANG_SECONDS
         while not self.value(f"Boolean({condition})"):
             assert time.monotonic() < deadline, f"never came true: {condition}"
             self.page.wait_for_timeout(50)
@@ -194,7 +195,7 @@ def test_light_and_dark_differ_and_the_choice_is_remembered(open_board):
     opened.page.click("#theme")
     opened.wait_for(f"{background} === '{dark}'")
     # A busy browser may pass on what a page has stored only after the page is loaded again.
-    for _ in range(120):
+    for _ in range(int(HANG_SECONDS / 0.25)):
         opened.page.wait_for_timeout(250)
         opened.page.reload()
         if opened.value(background) == dark:
