@@ -19,7 +19,14 @@ Mask = NDArray[np.bool_]
 _SURROGATES = re.compile("[\ud800-\udfff]")  # also how Python represents undecodable file names
 
 Progress = Callable[[str, float, float], None]
-"""Called as progress(label, done, total); total is 0 while it is unknown."""
+"""Called as progress(label, done, total); total is 0 while it is unknown.
+
+The first call says that a stage starts. The last one has done == total, also if it stopped early.
+"""
+
+
+class AtMost(float):
+    """A total that may not be reached, because the work can stop early."""
 
 
 def no_progress(label: str, done: float, total: float) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import re
 import subprocess
 import sys
+import threading
+
+from limits import HANG_SECONDS
 
 FAST = ["--set", "train.epochs=4", "--set", "train.n_chunks=16", "--set", "extract.cues=motion"]
 
@@ -17,7 +22,7 @@ def obey_permissions():
         ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
-def stepreel(*arguments, cwd=None, cache=None, timeout=120, **environment):
+def stepreel(*arguments, cwd=None, cache=None, **environment):
     """Run the command; return the completed process with its output as text."""
     env = {**os.environ, **environment, "PYTHONWARNINGS": "default"}
     if cache is not None:
@@ -29,5 +34,38 @@ def stepreel(*arguments, cwd=None, cache=None, timeout=120, **environment):
         env=env,
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=HANG_SECONDS,
     )
+
+
+def on_terminal(*command, stdout_too=True, **environment):
+    """Run a command on a pseudo-terminal; return its status, what was shown, and other output.
+
+    stdout_too  whether standard output is shown there too, or returned as the other output
+    """
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    with subprocess.Popen(
+        list(map(str, command)),
+        stdin=theirs,
+        stdout=theirs if stdout_too else subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", **environment},
+    ) as process:
+        os.close(theirs)
+        hang = threading.Timer(HANG_SECONDS, process.kill)
+        hang.start()
+        shown = b""
+        with contextlib.suppress(OSError):  # what Linux raises once nobody writes to it any more
+            while part := os.read(ours, 65536):
+                shown += part
+        other = process.stdout.read().decode() if process.stdout else ""
+        process.wait()
+        hang.cancel()
+    os.close(ours)
+    return process.returncode, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()), other

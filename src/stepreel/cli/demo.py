@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepreel.cli.options import Cache, Quiet
+from stepreel.cli.progress import progress_bar
 from stepreel.cli.run import find, summary
-from stepreel.cli.terminal import progress_bar, refuse, report_errors, say
+from stepreel.cli.terminal import refuse, report_errors, say
 
 if TYPE_CHECKING:
     from stepreel.evaluation.datasets.sample import Sample

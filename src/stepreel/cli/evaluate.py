@@ -15,10 +15,10 @@ from stepreel.cli.options import (
     named_overrides,
 )
 from stepreel.cli.problems import show_left_out, showing_left_out
+from stepreel.cli.progress import progress_bar
 from stepreel.cli.terminal import (
     SOME_FAILED,
     counted,
-    progress_bar,
     refuse,
     report_errors,
     say,

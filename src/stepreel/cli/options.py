@@ -17,7 +17,7 @@ Cache = Annotated[
     Path | None,
     typer.Option(help="Cache folder for features and models (see `stepreel info`)."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Clusters = Annotated[
     int | None, typer.Option("--clusters", "-k", help="Number of kinds of steps (7).")
 ]

@@ -1,4 +1,4 @@
-"""Terminal output: results, one-line errors, and a progress bar with the time left."""
+"""Terminal output: results and one-line errors."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
 
 from stepreel.errors import SettingsError, StepreelError
 from stepreel.system.interrupts import preserve_interrupts
-from stepreel.types import Progress, no_progress
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
 
 DONE, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 
@@ -86,32 +82,3 @@ def report_errors() -> Iterator[None]:
     except OSError as problem:
         file = f"{problem.filename}: " if problem.filename else ""
         raise refuse(f"{file}{problem.strerror or problem}") from None
-
-
-@contextlib.contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
-    """Show a progress bar on a terminal, and nothing elsewhere."""
-    if quiet or not sys.stderr.isatty():
-        yield no_progress
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = [
-        TextColumn("{task.description:<16}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("elapsed, left"),
-        TimeRemainingColumn(),
-    ]
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def show(label: str, done: float, total: float) -> None:
-            if label not in tasks:
-                tasks[label] = bars.add_task(label)
-            bars.update(tasks[label], completed=done, total=total or None)
-
-        yield show

@@ -25,11 +25,11 @@ from stepreel.cli.options import (
     open_store,
     unique_paths,
 )
+from stepreel.cli.progress import progress_bar
 from stepreel.cli.terminal import (
     NOTHING_DONE,
     SOME_FAILED,
     counted,
-    progress_bar,
     report_errors,
     say,
     warn,

@@ -272,12 +272,14 @@ def compute_task_metric(
     Counts are added up.
     """
     per_seed: list[list[Values]] = []
+    total = len(plan.seeds) * len(prepared)
     for place, seed in enumerate(plan.seeds):
         per_seed.append([])
         for number, task in enumerate(prepared):
             done = place * len(prepared) + number
-            runner.progress(name, done, len(plan.seeds) * len(prepared))
+            runner.progress(name, done, total)
             per_seed[-1].append(metric_of_task(name, task, plan, runner, seed))
+    runner.progress(name, total, total)
     return TaskMetric(
         note=NOTES[name],
         methods={

@@ -190,12 +190,11 @@ def _extract_missing(
     if facts is not None:
         first = extraction.first_shard_missing(_count_shards(facts, extraction))
     assert first is not None
-    progress("preparing", 0, 0)
+    first_moment = first * extraction.shard_moments
+    progress("extracting", first_moment / extraction.rate, extraction.video.declared_seconds)
     for extractor in extraction.extractors.values():
         extractor.prepare(extraction.backbones)
-    progress("preparing", 1, 1)
     decoding = extraction.recall_damage()
-    first_moment = first * extraction.shard_moments
     moments = walk_moments(
         extraction.video, rate=extraction.rate, first_index=first_moment, decoding=decoding
     )
@@ -214,6 +213,7 @@ def _extract_missing(
         "notes": _notes(extraction.video, decoding),
     }
     write_facts(extraction.facts_entry, facts)
+    progress("extracting", facts["duration_seconds"], facts["duration_seconds"])
     return dict(facts)
 
 
@@ -236,7 +236,9 @@ def _write_shards(
                 for name, arrays in result.items():
                     collected[name].append(arrays)
                 n_moments += count
-                progress("extracting", min(last_index / extraction.rate, total), total)
+                seconds = last_index / extraction.rate
+                # A recording that lasts longer than it states: how much longer is unknown.
+                progress("extracting", seconds, total if seconds < total else 0)
                 if shard > 0:
                     failpoint("mid-extraction")
             extraction.remember_damage(decoding)

@@ -135,10 +135,14 @@ def extract_recordings(
     cues = make_cues(settings.cues)
     loaded = LoadedRecordings()
     for position, path in enumerate(paths):
-        counter = f" {position + 1}/{len(paths)}" if len(paths) > 1 else ""
+        which = f" {position + 1} of {len(paths)}: {path.name}" if len(paths) > 1 else ""
+        stages: set[str] = set()
 
-        def numbered(label: str, done: float, total: float, suffix: str = counter) -> None:
-            progress(label + suffix, done, total)
+        def numbered(
+            label: str, done: float, total: float, which: str = which, stages: set[str] = stages
+        ) -> None:
+            stages.add(label + which)
+            progress(label + which, done, total)
 
         try:
             recording = extract_tracks(
@@ -154,4 +158,6 @@ def extract_recordings(
             loaded.recordings[position] = recording
         except StepreelError as problem:
             loaded.failures[position] = str(problem)
+            for stage in stages:
+                progress(stage, 1, 1)  # it is over, though it failed
     return loaded

@@ -25,7 +25,7 @@ from stepreel.learn.sampling import draw_batches, learning_rate, sample_chunks
 from stepreel.learn.training_data import TrainingData
 from stepreel.system.failpoints import failpoint
 from stepreel.system.store import Entry
-from stepreel.types import Progress, no_progress
+from stepreel.types import AtMost, Progress, no_progress
 
 # Settled: the mean loss of the last 15 epochs is less than 2 % below that of the 15 before.
 SETTLE_EPOCHS = 15
@@ -77,6 +77,9 @@ def train_encoder(
         return trained
     saved_at, interval = time.monotonic(), settings.train.checkpoint_seconds
     epochs = settings.train.epochs
+    stops_early = settings.train.stop_when_settled and epochs > 2 * SETTLE_EPOCHS
+    total = AtMost(epochs) if stops_early else epochs
+    progress("learning", len(trained.losses), total)
     with gradient_pool(device, settings.train.batch_size) as gradients:
         while len(trained.losses) < epochs and not (
             settings.train.stop_when_settled and has_settled(trained.losses)
@@ -84,7 +87,7 @@ def train_encoder(
             began = time.monotonic()
             trained.losses.append(_train_epoch(data, trained, optimiser, settings, gradients))
             trained.seconds.append(time.monotonic() - began)
-            progress("learning", len(trained.losses), epochs)
+            progress("learning", len(trained.losses), total)
             if entry is not None and time.monotonic() - saved_at > interval:
                 _save(entry, trained, optimiser, "under way")
                 if on_checkpoint is not None:
@@ -92,7 +95,7 @@ def train_encoder(
                 saved_at = time.monotonic()
     if entry is not None:
         _save(entry, trained, optimiser, "finished")
-    progress("learning", epochs, epochs)
+    progress("learning", len(trained.losses), len(trained.losses))
     return trained
 
 

@@ -103,6 +103,8 @@ def make_sample(
         write_text(sample.truth, "".join(rows))
         write_text(sample.gaze, scene.gaze_table())
         part.replace(sample.video)
+    if progress:
+        progress(seconds, seconds)  # the last frame may lie a little before or after the end
     return sample
 
 
