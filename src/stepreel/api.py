@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, overload
 from stepreel import pipeline
 from stepreel.config import Settings
 from stepreel.errors import OutputError, RecordingError
+from stepreel.features.recording_files import expand_sources
 from stepreel.features.sources import ArraySource, FeatureReading, Source
 from stepreel.learn.model import TaskModel, read_model
 from stepreel.result import Result
@@ -102,11 +103,12 @@ def find_key_steps(
     """Find the key steps of one recording, or of several recordings of one task.
 
     One source gives one `Result`; a list gives a list, learned and clustered together, so that a
-    step has the same cluster number in each of them.
+    step has the same cluster number in each of them. A folder stands for the list of recordings
+    in it; write it as ["takes/"] if types are checked.
 
     source    a video file, a feature file (.npy, .npz, .h5, .safetensors), or arrays in memory:
               {"hands": (times, features)} with times (T,) in seconds and features (T, D) per cue,
-              the first cue being the main one; or a list of one of these
+              the first cue being the main one; or a folder of files, or a list of these
     output    also write storyboards (and the model) below this folder, as `stepreel run` does
     clusters  number of kinds of steps to look for (7)
     top       keep only so many steps, the clearest ones
@@ -131,12 +133,11 @@ def find_key_steps(
     >>> result.steps[0].time                                      # doctest: +SKIP
     12.25
     """
-    if isinstance(source, str | PathLike | Mapping):
-        sources, is_list = [_as_source(source)], False
-    elif isinstance(source, Iterable):
-        sources, is_list = [_as_source(item) for item in source], True
+    if isinstance(source, Iterable) and not isinstance(source, str | PathLike | Mapping):
+        sources, _ = _expand([_as_source(item) for item in source], times)
+        is_list = True
     else:
-        sources, is_list = [_as_source(source)], False
+        sources, is_list = _expand([_as_source(source)], times)
     if on_error not in get_args(OnError):
         raise ValueError(f"on_error={on_error!r}; expected {' or '.join(get_args(OnError))}")
     if not sources:
@@ -265,6 +266,23 @@ def _as_titles(titles: AnyTitles | None, n_recordings: int) -> Titles | None:
     if isinstance(titles, Mapping):
         return titles_by_name(titles, n_recordings=n_recordings)
     return read_titles(Path(titles), n_recordings=n_recordings)
+
+
+def _expand(named: Sequence[Source], times: AnyPath | None) -> tuple[list[Source], bool]:
+    """Replace folders and wildcards by recordings; return also whether there were any."""
+    other_files = [] if times is None else [Path(times)]
+    sources: list[Source] = []
+    is_several = False
+    for source in named:
+        if not isinstance(source, Path):
+            sources.append(source)
+            continue
+        paths, folders = expand_sources([source], other_files=other_files)
+        is_several = is_several or paths != [source]
+        sources += paths
+        for contents in folders:
+            log.info("%s", contents)
+    return sources, is_several
 
 
 def _reading(cues: str | Sequence[str], fps: float | None, times: AnyPath | None) -> FeatureReading:

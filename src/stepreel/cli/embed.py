@@ -17,7 +17,7 @@ from stepreel.cli.options import (
     Times,
     feature_reading,
     open_store,
-    unique_paths,
+    recording_paths,
 )
 from stepreel.cli.progress import progress_bar
 from stepreel.cli.terminal import (
@@ -40,7 +40,9 @@ def embed(
     recordings: Annotated[
         list[Path],
         typer.Argument(
-            help="Videos or feature files, like those the model was trained on.", readable=False
+            help="Videos or feature files, like those the model was trained on, or a folder of "
+            "them.",
+            readable=False,
         ),
     ],
     model: Annotated[
@@ -72,7 +74,7 @@ def embed(
         chosen = None
         if embed_cues:
             chosen = pick_cues(parse_cues(embed_cues), model_cues, setting="--embed-cues")
-        sources = unique_paths(recordings)
+        sources = recording_paths(recordings, times=times)
         with progress_bar(quiet=quiet) as progress:
             task = load_task(
                 sources,

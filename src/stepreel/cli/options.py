@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepreel.cli.terminal import say
+
 if TYPE_CHECKING:
     from stepreel.features.sources import FeatureReading
     from stepreel.system.store import Store
@@ -79,6 +81,16 @@ def feature_reading(cues: str | None, fps: float | None, times: Path | None) -> 
     from stepreel.types import as_names
 
     return FeatureReading(as_names(cues), fps, times)
+
+
+def recording_paths(named: Sequence[Path], *, times: Path | None = None) -> list[Path]:
+    """Return the recordings a user names; say what was taken from folders, and what was not."""
+    from stepreel.features.recording_files import expand_sources
+
+    paths, folders = expand_sources(named, other_files=[] if times is None else [times])
+    for contents in folders:
+        say(str(contents))
+    return unique_paths(paths)
 
 
 def unique_paths(paths: Sequence[Path]) -> list[Path]:

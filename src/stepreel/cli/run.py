@@ -23,7 +23,7 @@ from stepreel.cli.options import (
     feature_reading,
     named_overrides,
     open_store,
-    unique_paths,
+    recording_paths,
 )
 from stepreel.cli.progress import progress_bar
 from stepreel.cli.terminal import (
@@ -48,7 +48,7 @@ def run(
         list[Path],
         typer.Argument(
             help="Recordings of one task: videos, or feature files (.npy, .npz, .h5, "
-            ".safetensors). Put names that start with a dash after `--`.",
+            ".safetensors), or a folder of either. Put names that start with a dash after `--`.",
             readable=False,  # one unreadable file must not stop the others
         ),
     ],
@@ -97,7 +97,7 @@ def run(
         overrides = named_overrides(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
-        sources = unique_paths(recordings)
+        sources = recording_paths(recordings, times=times)
         task_run = find(
             sources,
             output,

@@ -23,7 +23,7 @@ from stepreel.cli.options import (
     feature_reading,
     named_overrides,
     open_store,
-    unique_paths,
+    recording_paths,
 )
 from stepreel.cli.progress import progress_bar
 from stepreel.cli.terminal import (
@@ -48,7 +48,8 @@ def train(
     recordings: Annotated[
         list[Path],
         typer.Argument(
-            help="Videos of one task, or feature files: .npy, .npz, .h5, .safetensors.",
+            help="Videos of one task, or feature files (.npy, .npz, .h5, .safetensors), or a "
+            "folder of either.",
             readable=False,  # one unreadable file must not stop the others
         ),
     ],
@@ -81,7 +82,7 @@ def train(
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
-        sources, store = unique_paths(recordings), open_store(cache)
+        sources, store = recording_paths(recordings, times=times), open_store(cache)
         with progress_bar(quiet=quiet) as progress:
             task = load_task(
                 sources,

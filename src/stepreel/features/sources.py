@@ -16,6 +16,7 @@ from stepreel.errors import RecordingError, SettingsError, StepreelError
 from stepreel.features.array_files import PICKLES, is_feature_file
 from stepreel.features.extraction import VideoRecording, extract_tracks
 from stepreel.features.feature_files import check_same_cues, read_features, recording_from_arrays
+from stepreel.features.recording_files import why_not_a_recording
 from stepreel.system.store import Store
 from stepreel.types import Progress, Recording, no_progress
 from stepreel.video.decode import probe
@@ -49,7 +50,11 @@ class LoadedRecordings:
 
 
 def are_features(sources: Sequence[Source]) -> bool:
-    """Return whether sources are feature files or arrays, not videos; SettingsError if mixed."""
+    """Return whether sources are feature files or arrays, not videos; SettingsError if mixed.
+
+    What is neither, a web address for example, does not count.
+    """
+    sources = [one for one in sources if not isinstance(one, Path) or not why_not_a_recording(one)]
     kinds = [not isinstance(source, Path) or _is_features_or_pickle(source) for source in sources]
     if any(kinds) and not all(kinds):
         features, video = sources[kinds.index(True)], sources[kinds.index(False)]
@@ -62,6 +67,11 @@ def are_features(sources: Sequence[Source]) -> bool:
 
 def _is_features_or_pickle(path: Path) -> bool:
     return is_feature_file(path) or path.suffix.lower() in PICKLES
+
+
+def _check_named(path: Path) -> None:
+    if reason := why_not_a_recording(path):
+        raise RecordingError(reason)
 
 
 def source_name(source: Source) -> str:
@@ -95,6 +105,7 @@ def read_feature_sources(
 
 def _read(source: Source, position: int, reading: FeatureReading) -> Recording:
     if isinstance(source, Path):
+        _check_named(source)
         return read_features(source, cues=reading.cues, fps=reading.fps, times=reading.times)
     arrays: dict[str, NDArray[Any]] = {}
     times: NDArray[Any] | None = None
@@ -145,6 +156,7 @@ def extract_recordings(
             progress(label + which, done, total)
 
         try:
+            _check_named(path)
             recording = extract_tracks(
                 probe(path),
                 cues,

@@ -45,6 +45,16 @@ def free_name(
     return free
 
 
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts numbers inside names by their value.
+
+    >>> sorted(["take10", "take2", "take"], key=natural_order)
+    ['take', 'take2', 'take10']
+    """
+    parts = re.split(r"([0-9]{1,18})", name)  # more digits do not fit into 64 bits
+    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts)]
+
+
 def name_files(paths: Sequence[Path], folder: Path, suffix: str) -> dict[Path, Path]:
     """Return a unique file in `folder` for every recording, named after it."""
     taken: set[str] = set()

@@ -24,11 +24,9 @@ from stepreel.features.array_files import (
     read_headers,
 )
 from stepreel.features.feature_files import FeatureRecording
+from stepreel.features.recording_files import VIDEO_SUFFIXES as VIDEO_SUFFIXES
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds, readable
 
-VIDEO_SUFFIXES = tuple(
-    f".{end}" for end in ["mp4", "mov", "mkv", "webm", "avi", "m4v", "mpg", "mpeg", "ts", "wmv"]
-)
 Shape = tuple[int, ...]
 
 

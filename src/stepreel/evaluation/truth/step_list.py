@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from stepreel.evaluation.truth.annotation import BACKGROUND
+from stepreel.system.names import natural_order
 
 BACKGROUND_NAMES = frozenset({"", "0", "background", "bg", "sil", "na", "none", "null", "idle"})
 MAX_DIGITS = 18  # of a step's number; more do not fit into 64 bits
@@ -85,7 +86,7 @@ def number_by_name(labels: Iterable[str], *, numbers_decide: bool = False) -> St
     >>> number_by_name(["sew", "SIL", "cut"]).names, number_by_name(["7 sew", "3"]).names
     ({1: 'cut', 2: 'sew'}, {3: '3', 7: 'sew'})
     """
-    steps = sorted({label for label in labels if not is_background(label)}, key=_natural_order)
+    steps = sorted({label for label in labels if not is_background(label)}, key=natural_order)
     numbers = [split_number(label)[0] for label in steps]
     known = [number for number in numbers if number]
     if len(known if numbers_decide else set(known)) == len(steps):
@@ -94,9 +95,3 @@ def number_by_name(labels: Iterable[str], *, numbers_decide: bool = False) -> St
             named.setdefault(number, split_number(label)[1])
         return StepList.of(dict(zip(steps, known, strict=True)), dict(sorted(named.items())))
     return StepList.of({label: number for number, label in enumerate(steps, start=1)})
-
-
-def _natural_order(label: str) -> list[tuple[int, str]]:
-    """Sort G2 before G10."""
-    parts = re.split(rf"([0-9]{{1,{MAX_DIGITS}}})", label)
-    return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts)]
