@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from boards import as_features, make_board, pictures_of
+import pytest
+from boards import Extent, as_features, jpeg, make_board, pictures_of
 
 from stepreel.report import write_index, write_report
 
@@ -62,3 +64,91 @@ def test_the_index_names_a_folder_only_if_it_differs_from_the_title(tmp_path: Pa
     boards = [("Fold a box", make_board()), ("Fold a box-2", make_board())]
     page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
     assert page.count('class="folder"') == 1
+
+
+def in_turn(count: int, *, kinds: int = 7) -> list[Extent]:
+    """Return steps of 2 s each, the kinds of which follow one another."""
+    return [(2.0 * n, 2.0 * n + 1, 2.0 * n + 2, n % kinds) for n in range(count)]
+
+
+def tiles_of(page: str) -> list[str]:
+    """Return the letter and caption of every tile."""
+    found = re.findall(r'class="chip">(\w+)</span> <span class="caption">([^<]+)<', page)
+    return [" ".join(tile) for tile in found]
+
+
+def test_every_step_is_shown_with_its_letter_and_time(tmp_path: Path):
+    boards = [
+        (f"take{n}", make_board(in_turn(30), title=f"take{n}", duration=60)) for n in range(20)
+    ]
+    for name, board in boards:
+        write_report(board, tmp_path / name, pictures=pictures_of(board), strip=None)
+    page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
+    shown = tiles_of(page)
+    assert len(shown) == 600
+    assert shown[:9] == [
+        *("A 0:00", "B 0:02", "C 0:04", "D 0:06", "E 0:08", "F 0:10", "G 0:12", "A 0:14", "B 0:16")
+    ]
+    assert page.count('loading="lazy"') == page.count("<img") == 600
+    assert 'href="./take3/storyboard.html#step-30"' in page
+    assert "(A, visit 2 of 5), 0:14 – 0:16" in page
+
+
+def test_hundreds_of_steps_have_a_picture_per_kind_and_a_list(tmp_path: Path):
+    board = make_board(in_turn(300), duration=600)
+    write_report(board, tmp_path / "one", pictures=pictures_of(board), strip=None)
+    page = write_index(tmp_path, [("one", board)], failed=[]).read_text(encoding="utf-8")
+    assert "300 steps of 7 kinds. One picture per kind" in page
+    shown = tiles_of(page)
+    assert shown[:7] == [
+        *("A 43 visits", "B 43 visits", "C 43 visits", "D 43 visits", "E 43 visits", "F 43 visits"),
+        "G 42 visits",
+    ]
+    assert len(shown) == 7 + 300
+    assert page.count("<img") == 7
+    assert "All 300 steps" in page
+
+
+def test_a_step_without_its_picture_is_shown_too(tmp_path: Path):
+    board = make_board()
+    pictures = pictures_of(board)
+    del pictures[2]
+    write_report(board, tmp_path / "one", pictures=pictures, strip=None)
+    page = write_index(tmp_path, [("one", board)], failed=[]).read_text(encoding="utf-8")
+    assert tiles_of(page) == ["A 0:00", "B 0:04", "A 0:10", "C 0:14"]
+    assert page.count("<img") == 3
+
+
+def test_steps_of_features_are_listed_without_pictures(tmp_path: Path):
+    board = as_features(make_board())
+    page = write_index(tmp_path, [("one", board)], failed=[]).read_text(encoding="utf-8")
+    assert tiles_of(page) == ["A 0:00", "B 0:04", "A 0:10", "C 0:14"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pictures_are_whole_and_nothing_sticks_out(browser, tmp_path: Path, width: int):
+    portrait = make_board(in_turn(30), duration=60, size=(90, 160))
+    landscape = make_board(in_turn(5), duration=10, size=(160, 90))
+    for name, board in [("portrait", portrait), ("landscape", landscape)]:
+        recording = board.recording
+        size = {"width": recording.width, "height": recording.height}
+        pictures = {step.index: jpeg(99, **size) for step in board.steps}
+        write_report(board, tmp_path / name, pictures=pictures, strip=None)
+    boards = [("portrait", portrait), ("landscape", landscape)]
+    index = write_index(tmp_path, boards, failed=[])
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    page.goto(index.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    sizes = page.evaluate(
+        "[...document.images].map(one => [one.width / one.height, one.height, "
+        "getComputedStyle(one).objectFit])"
+    )
+    for (ratio, height, fit), expected in zip(sizes, [90 / 160] * 30 + [160 / 90] * 5, strict=True):
+        assert fit == "contain"
+        assert ratio == pytest.approx(expected, rel=0.05)
+        assert height > 50
+    page.click("[href='./landscape/storyboard.html#step-2']")
+    page.wait_for_url("**/landscape/storyboard.html#step-2")
+    context.close()

@@ -8,25 +8,69 @@ from pathlib import Path
 
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.html import content_policy, environment, inlined_script, inlined_style
-from stepreel.report.palette import Kind, kinds_used
+from stepreel.report.palette import Kind, kind_of, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
-from stepreel.storyboard.schema import Storyboard
+from stepreel.report.wording import clock, length, one_line
+from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.system.files import explain_write_errors, write_text
 
-_MOST_PICTURES = 5
+_MOST_STEPS = 40  # of more, there is a picture per kind of step, and a list
+_MOST_LARGE = 12  # more pictures are shown small
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One step as the index shows it, or all visits of one kind of step.
+
+    page         the address of the step on its own page
+    caption      when it starts, or how often it is visited
+    description  the same in more words, shown when the pointer rests on it
+    """
+
+    kind: Kind
+    page: str
+    picture: str | None
+    caption: str
+    description: str
 
 
 @dataclass(frozen=True)
 class IndexRow:
-    """One recording as the index shows it; `share` is percent of the full timeline's width."""
+    """One recording as the index shows it.
+
+    steps  a tile per step
+    kinds  a tile per kind of step
+    share  percent of the full timeline's width
+    """
 
     folder: str
     board: Storyboard
     page: str
-    pictures: list[str]
+    steps: list[Tile]
+    kinds: list[Tile]
     timeline: Timeline
     share: float
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether there are too many steps for a picture of each."""
+        return len(self.steps) > _MOST_STEPS
+
+    @property
+    def tiles(self) -> list[Tile]:
+        """What is shown at first."""
+        return self.kinds if self.is_folded else self.steps
+
+    @property
+    def look(self) -> str:
+        """How its tiles are laid out, as classes of the style sheet."""
+        if not any(tile.picture for tile in self.tiles):
+            return "plain"
+        recording = self.board.recording
+        is_portrait = (recording.height or 0) > (recording.width or 0)
+        looks = {"portrait": is_portrait, "many": len(self.tiles) > _MOST_LARGE}
+        return " ".join(look for look, applies in looks.items() if applies)
 
 
 @dataclass(frozen=True)
@@ -88,7 +132,8 @@ def _rows(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[IndexR
             folder=name,
             board=board,
             page=address_of(f"{name}/storyboard.html"),
-            pictures=_pictures(folder, name, board),
+            steps=[_step_tile(folder, name, step) for step in board.steps],
+            kinds=_kind_tiles(folder, name, board),
             timeline=timeline,
             share=share,
         )
@@ -96,11 +141,51 @@ def _rows(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[IndexR
     ]
 
 
-def _pictures(folder: Path, name: str, board: Storyboard) -> list[str]:
-    files = [step.picture for step in board.steps if step.picture]
-    paths = [(file, path_inside(folder / name, file)) for file in files]
-    existing = [file for file, path in paths if path and path.is_file()]
-    return [address_of(f"{name}/{file}") for file in existing[:_MOST_PICTURES]]
+def _step_tile(folder: Path, name: str, step: KeyStep) -> Tile:
+    kind = kind_of(step.cluster)
+    visit = f", visit {step.occurrence} of {step.occurrences}" if step.occurrences > 1 else ""
+    extent = f"{clock(step.start)} – {clock(step.end)}"
+    return Tile(
+        kind,
+        page=_step_page(name, step),
+        picture=_picture(folder, name, step),
+        caption=clock(step.start),
+        description=f"{one_line(step.title)} ({kind.letter}{visit}), {extent}",
+    )
+
+
+def _kind_tiles(folder: Path, name: str, board: Storyboard) -> list[Tile]:
+    """Return a tile per kind of step, with the picture of its clearest visit."""
+    tiles = []
+    for kind in kinds_used([board]):
+        visits = [step for step in board.steps if step.cluster == kind.cluster]
+        if not visits:
+            continue
+        clearest = max(visits, key=lambda step: step.confidence)
+        count = f"{len(visits)} {'visit' if len(visits) == 1 else 'visits'}"
+        seconds = length(sum(step.seconds for step in visits))
+        starts = ", ".join(clock(step.start) for step in visits[:10])
+        tiles.append(
+            Tile(
+                kind,
+                page=_step_page(name, clearest),
+                picture=_picture(folder, name, clearest),
+                caption=count,
+                description=f"{kind.letter}: {count}, {seconds} in all, at {starts}"
+                + (", …" if len(visits) > 10 else ""),
+            )
+        )
+    return tiles
+
+
+def _step_page(name: str, step: KeyStep) -> str:
+    return address_of(f"{name}/storyboard.html") + f"#step-{step.index}"
+
+
+def _picture(folder: Path, name: str, step: KeyStep) -> str | None:
+    """Return the address of a step's picture, if it is there."""
+    path = path_inside(folder / name, step.picture) if step.picture else None
+    return address_of(f"{name}/{step.picture}") if path and path.is_file() else None
 
 
 def _spreads(boards: list[Storyboard]) -> list[Spread]:
