@@ -51,6 +51,10 @@ def test_several_recordings_share_clusters_and_get_an_index(folder, tmp_path):
     assert "take1/storyboard.html" in index
     assert "take2/storyboard.html" in index
     assert "2 done, 0 failed" in done.stdout
+    first, second, summary = done.stdout.split("\n\n")
+    assert first.startswith("take1.mp4: ")
+    assert second.startswith("take2.mp4: ")
+    assert summary.startswith("all recordings: ")
 
 
 def test_a_broken_recording_is_reported_and_the_others_are_processed(folder, tmp_path):

@@ -166,6 +166,8 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
         for note in board.notes:
             say(f"  note: {note}")
         say(f"  storyboard: {task_run.written.folders[position] / 'storyboard.html'}")
+        if len(sources) > 1:
+            say("")  # between recordings, and before the summary
     unsaved = [] if task_run.written is None else task_run.written.unsaved
     for reason in [*(task_run.failures[p] for p in sorted(task_run.failures)), *unsaved]:
         warn(f"stepreel: {reason}")
