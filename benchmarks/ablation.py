@@ -25,7 +25,7 @@ import numpy as np
 from ablation_tables import TABLES, Row
 from matplotlib.figure import Figure
 
-from stepreel.cli.terminal import progress_bar
+from stepreel.cli.progress import progress_bar
 from stepreel.config import Settings, load_settings, parse_assignments, pick_cues
 from stepreel.evaluation.methods.baselines import equal_splits, random_labels
 from stepreel.evaluation.methods.clustered import raw_track
