@@ -73,7 +73,10 @@ def moment_seconds(times: Seconds) -> float:
 
 @dataclass(frozen=True)
 class VideoFile:
-    """A video file and the metadata from its header and first frames."""
+    """A video file and the metadata from its header and first frames.
+
+    n_streams  of moving pictures; the first that can be decoded is used
+    """
 
     path: Path
     fingerprint: str
@@ -84,6 +87,7 @@ class VideoFile:
     first_frame_seconds: float
     player_offset_seconds: float
     shown_in_decoding_order: bool = False
+    n_streams: int = 1
 
     @property
     def name(self) -> str:

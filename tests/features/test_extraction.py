@@ -109,7 +109,35 @@ def test_damage_found_before_an_interruption_is_still_reported_after_it(tmp_path
     with pytest.raises(KeyboardInterrupt):
         extract(whole, tmp_path, Interrupted(), shard_seconds=4)
     rest = extract(whole, tmp_path, Brightness(), shard_seconds=4)
-    assert rest.notes == ("Parts of the video are damaged; frames there may be missing or wrong.",)
+    (note,) = rest.notes
+    assert note.startswith("Parts of the video are damaged.")
+
+
+def test_an_extraction_interrupted_after_a_gap_goes_on_at_the_right_time(tmp_path):
+    times = [0.0, 0.5, 300.0, *(300.5 + i / 10 for i in range(300))]
+    gap = write_video(tmp_path / "gap.mkv", times, lambda i: gray(20 + i % 200), gop=1)
+    whole = extract(gap, tmp_path / "a", Brightness(), shard_seconds=40)
+
+    class InterruptedLater(Brightness):
+        def extract(self, moments):
+            if moments[0].index >= 320:
+                raise KeyboardInterrupt
+            return super().extract(moments)
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(gap, tmp_path / "b", InterruptedLater(), shard_seconds=40)
+    cue = Brightness()
+    rest = extract(gap, tmp_path / "b", cue, shard_seconds=40)
+    assert min(cue.seen) == 320
+    assert rest.times.tolist() == whole.times.tolist()
+    assert rest.notes == whole.notes
+    assert len(rest.notes) == 1
+    np.testing.assert_array_equal(
+        whole.tracks["brightness"].features, rest.tracks["brightness"].features
+    )
+    # Tiles of the strip are evenly spaced in time, also across the gap.
+    thumbnails = rest.previews.thumbnails(rest.times)
+    assert thumbnails.count * thumbnails.interval_seconds == pytest.approx(330, abs=3)
 
 
 def test_a_cue_added_later_does_not_extract_the_others_again(video, tmp_path):

@@ -26,8 +26,9 @@ from stepreel.system.failpoints import failpoint
 from stepreel.system.machine import usable_cores
 from stepreel.system.store import Store, read_facts, write_facts
 from stepreel.types import FeatureTrack, Progress, Seconds, VideoFile, no_progress
-from stepreel.video.decode import Decoding
+from stepreel.video.decode import Decoding, Gap
 from stepreel.video.moments import Moment, walk_moments
+from stepreel.video.notes import reading_notes
 from stepreel.video.previews import PreviewMaker, Previews
 
 BATCH_MOMENTS = 16
@@ -158,14 +159,23 @@ class _Extraction:
 
     def remember_damage(self, decoding: Decoding) -> None:
         """Save the damage found so far: a resumed extraction does not decode those parts again."""
-        counts = {"packets": decoding.damaged_packets, "frames": decoding.misplaced_frames}
-        if any(counts.values()):
-            write_facts(self.damage_entry, counts)
+        found = {
+            "packets": decoding.damaged_packets,
+            "frames": decoding.misplaced_frames,
+            "gaps": decoding.gaps,
+        }
+        write_facts(self.damage_entry, found)
 
-    def recall_damage(self) -> Decoding:
-        """Return the damage found by earlier attempts at this recording."""
-        counts = read_facts(self.damage_entry) or {"packets": 0, "frames": 0}
-        return Decoding(damaged_packets=counts["packets"], misplaced_frames=counts["frames"])
+    def recall_damage(self) -> Decoding | None:
+        """Return the damage found by earlier attempts at this recording, if it is known."""
+        found = read_facts(self.damage_entry)
+        if found is None or "gaps" not in found:
+            return None
+        return Decoding(
+            damaged_packets=found["packets"],
+            misplaced_frames=found["frames"],
+            gaps=[Gap(*gap) for gap in found["gaps"]],
+        )
 
     def join_shards(self, n_shards: int) -> None:
         for entry in self.entries.values():
@@ -190,11 +200,13 @@ def _extract_missing(
     if facts is not None:
         first = extraction.first_shard_missing(_count_shards(facts, extraction))
     assert first is not None
+    decoding = extraction.recall_damage()
+    if decoding is None:  # without the gaps found before, only the start has a known time
+        first, decoding = 0, Decoding()
     first_moment = first * extraction.shard_moments
     progress("extracting", first_moment / extraction.rate, extraction.video.declared_seconds)
     for extractor in extraction.extractors.values():
         extractor.prepare(extraction.backbones)
-    decoding = extraction.recall_damage()
     moments = walk_moments(
         extraction.video, rate=extraction.rate, first_index=first_moment, decoding=decoding
     )
@@ -210,7 +222,7 @@ def _extract_missing(
     facts = {
         "n_moments": n_moments,
         "duration_seconds": max(decoding.end_seconds, (n_moments - 1) / extraction.rate),
-        "notes": _notes(extraction.video, decoding),
+        "notes": reading_notes(extraction.video, decoding),
     }
     write_facts(extraction.facts_entry, facts)
     progress("extracting", facts["duration_seconds"], facts["duration_seconds"])
@@ -230,13 +242,10 @@ def _write_shards(
             missing = extraction.missing_in(shard)
             extractors = [extraction.extractors[name] for name in missing]
             collected: dict[str, list[Arrays]] = defaultdict(list)
-            for (last_index, count), result in _in_order(
-                pool, extraction.video, extractors, batches
-            ):
+            for (seconds, count), result in _in_order(pool, extraction.video, extractors, batches):
                 for name, arrays in result.items():
                     collected[name].append(arrays)
                 n_moments += count
-                seconds = last_index / extraction.rate
                 # A recording that lasts longer than it states: how much longer is unknown.
                 progress("extracting", seconds, total if seconds < total else 0)
                 if shard > 0:
@@ -259,12 +268,12 @@ def _in_order(
     video: VideoFile,
     extractors: Sequence[Cue],
     batches: Iterator[list[Moment]],
-) -> Iterator[tuple[tuple[int, int], dict[str, Arrays]]]:
-    """Run a few batches at a time on the pool; yield (last index, count) and results in order."""
+) -> Iterator[tuple[tuple[float, int], dict[str, Arrays]]]:
+    """Run a few batches at a time on the pool; yield (last time, count) and results in order."""
     max_running = 2 * usable_cores() + 1
-    running: deque[tuple[tuple[int, int], Future[dict[str, Arrays]]]] = deque()
+    running: deque[tuple[tuple[float, int], Future[dict[str, Arrays]]]] = deque()
     for batch in batches:
-        position = batch[-1].index, len(batch)
+        position = batch[-1].time, len(batch)
         running.append((position, pool.submit(_run, video, extractors, batch)))
         if len(running) > max_running:
             position, future = running.popleft()
@@ -321,21 +330,3 @@ def _worker_pool() -> Iterator[ThreadPoolExecutor]:
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         cv2.setNumThreads(threads)
-
-
-def _notes(video: VideoFile, decoding: Decoding) -> list[str]:
-    """Return notes for the user about parts of the file that could not be read."""
-    notes = []
-    declared, read = video.declared_seconds, decoding.end_seconds
-    if declared - read > max(1.0, 0.02 * declared):
-        notes.append(
-            f"Only the first {read:.1f} s of {declared:.1f} s could be read; "
-            "the file seems to be truncated or damaged."
-        )
-    elif decoding.stopped_early:
-        notes.append(f"Reading ended at {read:.1f} s: {decoding.stopped_early}.")
-    if decoding.damaged_packets:
-        notes.append("Parts of the video are damaged; frames there may be missing or wrong.")
-    if decoding.misplaced_frames:
-        notes.append("Some frames have invalid timestamps and were skipped.")
-    return notes

@@ -1,4 +1,4 @@
-"""Probe a video and read its frames with their times; the only module that uses PyAV containers.
+"""Probe a video and read its frames with their times.
 
 Times are presentation times in seconds; 0 is the first displayed frame.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import av
 import numpy as np
@@ -22,8 +22,14 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError
-from stepreel.system.machine import usable_cores
 from stepreel.types import VideoFile
+from stepreel.video.containers import (
+    check_is_a_file,
+    open_video,
+    unreadable,
+    video_stream,
+    video_streams,
+)
 
 Picture = NDArray[np.uint8]
 
@@ -32,21 +38,38 @@ log = logging.getLogger(__name__)
 LONGEST_GAP_SECONDS = 3600.0
 LONGEST_LAST_FRAME_SECONDS = 10.0
 STAMPS_EXAMINED = 32
-# Without playlists and scripts (hls, concat, dash, ...), because they can reference other files.
-CONTAINERS = (
-    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,mxf,mjpeg,"
-    "h264,hevc,av1,ivf,obu,gif,dv,rm,wtv,nut,wav,mp3,flac,aac"
-)
+# Some files have frames a little out of order. Skipping one changes little: a neighbour is shown.
+HARMLESS_STEP_BACK_SECONDS = 0.5
+# Their durations count from zero of their clock, not from the first frame.
+DURATION_INCLUDES_START = ("matroska,webm", "nut")
+
+
+class Gap(NamedTuple):
+    """A long stretch without frames, for which no moments are made.
+
+    row      of the first moment after it, counted without the moments left out
+    n_left   moments of the grid left out
+    """
+
+    row: int
+    n_left: int
+    start_seconds: float
+    end_seconds: float
 
 
 @dataclass
 class Decoding:
-    """Statistics of decoding, updated while frames are read."""
+    """Statistics of decoding, updated while frames are read.
+
+    misplaced_frames  skipped because their times go back to a part that was already shown
+    stopped_early     why reading ended before the end of the file, as a sentence
+    """
 
     end_seconds: float = 0.0
     damaged_packets: int = 0
     misplaced_frames: int = 0
     stopped_early: str = ""
+    gaps: list[Gap] = field(default_factory=list)
 
 
 def fingerprint_of(path: Path) -> str:
@@ -55,16 +78,16 @@ def fingerprint_of(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     except OSError as problem:
-        raise RecordingError(_unreadable(path, problem)) from problem
+        raise RecordingError(unreadable(path, problem)) from problem
 
 
 def probe(path: Path | str) -> VideoFile:
     """Read the metadata of a video from its header and first frames."""
     path = Path(path)
-    _check_is_a_file(path)
+    check_is_a_file(path)
     fingerprint = fingerprint_of(path)
-    with _open(path) as container:
-        stream = _video_stream(path, container)
+    with open_video(path) as container:
+        stream = video_stream(path, container)
         frame, stamps = None, []
         for decoded in islice(_decoded(path, container, stream, Decoding()), STAMPS_EXAMINED):
             frame = frame or decoded  # keep only the first: frames can be large
@@ -89,16 +112,17 @@ def probe(path: Path | str) -> VideoFile:
             width=width,
             height=height,
             fps=float(stream.average_rate or stream.guessed_rate or 0),
-            declared_seconds=_declared_seconds(container, stream),
+            declared_seconds=_declared_seconds(container, stream, first_seconds),
             first_frame_seconds=first_seconds,
             player_offset_seconds=max(0.0, first_seconds - player_zero),
             shown_in_decoding_order=by_decoding,
+            n_streams=len(video_streams(container)),
         )
 
 
 def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Picture:
     """Resize a frame to an upright picture of `size` (width, height)."""
-    quarter_turns = round(frame.rotation / 90) % 4  # counter-clockwise, as np.rot90 counts
+    quarter_turns = _quarter_turns(frame)
     width, height = size if quarter_turns % 2 == 0 else size[::-1]
     resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
     small: Picture = resized.to_ndarray().astype(np.uint8, copy=False)
@@ -106,11 +130,19 @@ def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Pictu
     return np.ascontiguousarray(np.rot90(small, quarter_turns))
 
 
+def _quarter_turns(frame: VideoFrame) -> int:
+    """Count the counter-clockwise turns that make a frame upright, as np.rot90 counts them.
+
+    FFmpeg gives a huge negative angle for a display matrix that is all zero.
+    """
+    return round(frame.rotation / 90) % 4 if abs(frame.rotation) <= 360 else 0
+
+
 def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
     """Return the displayed width and height, with pixel aspect ratio and rotation applied."""
     aspect = stream.sample_aspect_ratio
     width = max(1, round(frame.width * float(aspect))) if aspect else frame.width
-    return (frame.height, width) if round(frame.rotation / 90) % 2 else (width, frame.height)
+    return (frame.height, width) if _quarter_turns(frame) % 2 else (width, frame.height)
 
 
 def display_seconds(frame: VideoFrame, video: VideoFile) -> float:
@@ -124,8 +156,8 @@ def frames_from(
     video: VideoFile, seconds: float, decoding: Decoding
 ) -> Iterator[tuple[VideoFrame, float]]:
     """Yield frames with their times, starting at or before `seconds`."""
-    with _open(video.path) as container:
-        stream = _video_stream(video.path, container)
+    with open_video(video.path) as container:
+        stream = video_stream(video.path, container)
         if seconds > 0 and not _seek(video, container, stream, seconds):
             yield from frames_from(video, 0.0, decoding)
             return
@@ -160,10 +192,12 @@ def _frames(
         if seconds is None:
             seconds = video.first_frame_seconds if last is None else last + step
         if last is not None and seconds <= last:
-            decoding.misplaced_frames += 1
+            decoding.misplaced_frames += last - seconds > HARMLESS_STEP_BACK_SECONDS
             continue
         if last is not None and seconds - last > LONGEST_GAP_SECONDS:
-            decoding.stopped_early = f"the timestamps jump by {seconds - last:.0f} s"
+            decoding.stopped_early = (
+                f"the clock of the video jumps ahead by {(seconds - last) / 3600:.1f} hours there"
+            )
             return
         last = seconds
         yield frame, seconds
@@ -191,88 +225,46 @@ def _increases(stamps: Sequence[int]) -> bool:
 def _decoded(
     path: Path, container: InputContainer, stream: VideoStream, decoding: Decoding
 ) -> Iterator[VideoFrame]:
-    """Yield every frame that can be decoded, skipping damaged packets."""
+    """Yield every frame that can be decoded, skipping damaged packets.
+
+    Damage counts from the first whole frame on: a recording, and a part of one, may start with
+    frames that need earlier ones.
+    """
+    is_whole = False
     try:
         for packet in container.demux(stream):
             try:
                 frames = packet.decode()
             except av.error.InvalidDataError:
-                decoding.damaged_packets += 1
+                decoding.damaged_packets += is_whole
                 continue
             for frame in frames:
                 assert isinstance(frame, VideoFrame)
-                decoding.damaged_packets += (
-                    frame.is_corrupt
-                )  # error concealment made up the picture
+                # In a corrupt frame, error concealment made up the picture.
+                decoding.damaged_packets += is_whole and frame.is_corrupt
+                is_whole = is_whole or not frame.is_corrupt
                 yield frame
     except av.error.FFmpegError as problem:
         log.info("%s: reading stopped: %s", path.name, problem)
         decoding.stopped_early = f"the file cannot be read further ({problem.strerror})"
 
 
-def _declared_seconds(container: InputContainer, stream: VideoStream) -> float:
+def _declared_seconds(
+    container: InputContainer, stream: VideoStream, first_seconds: float
+) -> float:
     """Return the duration of the video stream according to the header; 0 if it is not stated.
 
     The container's duration is that of its longest stream, which may be the audio.
     """
     tag = re.fullmatch(r"(\d+):(\d+):(\d+\.?\d*)", stream.metadata.get("DURATION", ""))
     if tag:
-        return int(tag[1]) * 3600 + int(tag[2]) * 60 + float(tag[3])
-    if stream.duration and stream.time_base:
-        return float(stream.duration * stream.time_base)
-    if len(container.streams) > 1 or not container.duration:
-        return 0.0
-    return container.duration / av.time_base
-
-
-def _check_is_a_file(path: Path) -> None:
-    try:
-        size = path.stat().st_size
-    except OSError as problem:
-        raise RecordingError(_unreadable(path, problem)) from problem
-    if path.is_dir():
-        raise RecordingError(f"{path.name or path}: is a folder; pass the video files in it")
-    if not path.is_file():
-        raise RecordingError(f"{path.name}: is a device or pipe; pass a video file")
-    if size == 0:
-        raise RecordingError(f"{path.name}: is empty (0 bytes); was the copy interrupted?")
-    if not os.access(path, os.R_OK):
-        raise RecordingError(f"{path.name}: permission denied; change its permissions or owner")
-
-
-def _unreadable(path: Path, problem: OSError) -> str:
-    reasons = {
-        FileNotFoundError: "does not exist; check the name and folder",
-        PermissionError: "permission denied; change its permissions or owner",
-    }
-    reason = reasons.get(type(problem), f"cannot be read ({problem.strerror or problem})")
-    return f"{path.name}: {reason}"
-
-
-def _open(path: Path) -> InputContainer:
-    """Open a container; with `file:`, a colon in a name does not start a protocol."""
-    options = {"protocol_whitelist": "file", "format_whitelist": CONTAINERS}
-    try:
-        container = av.open(f"file:{path}", metadata_errors="replace", container_options=options)
-    except av.error.FFmpegError as problem:
-        raise RecordingError(
-            f"{path.name}: is not a video in a supported format, or is cut off "
-            f"({problem.strerror}); does it play in a video player?"
-        ) from problem
-    except OSError as problem:
-        raise RecordingError(_unreadable(path, problem)) from problem
-    return container
-
-
-def _video_stream(path: Path, container: InputContainer) -> VideoStream:
-    """Return the first real video stream, set to decode on all cores."""
-    # Cover art is stored as a video stream, too.
-    cover = av.stream.Disposition.attached_pic
-    streams = [s for s in container.streams.video if not s.disposition & cover]
-    if not streams:
-        raise RecordingError(f"{path.name}: no video stream; is this an audio file?")
-    stream = streams[0]
-    stream.thread_type = "AUTO"
-    # Frames depend on each other, so some threads always wait: use more threads than cores.
-    stream.codec_context.thread_count = usable_cores() + 4
-    return stream
+        declared = int(tag[1]) * 3600 + int(tag[2]) * 60 + float(tag[3])
+    elif stream.duration and stream.time_base:
+        declared = float(stream.duration * stream.time_base)
+    elif len(container.streams) > 1 or not container.duration:
+        declared = 0.0
+    else:
+        declared = container.duration / av.time_base
+    if container.format.name in DURATION_INCLUDES_START:
+        declared -= max(0.0, first_seconds)
+    return max(0.0, declared)

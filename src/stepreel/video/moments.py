@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from av.video.frame import VideoFrame
 
 from stepreel.types import VideoFile
-from stepreel.video.decode import Decoding, Picture, display_seconds, frames_from, shrink
+from stepreel.video.decode import Decoding, Gap, Picture, display_seconds, frames_from, shrink
 
 PICTURE_PIXELS = 480
 FLOW_PIXELS = 256
@@ -19,12 +19,15 @@ FLOW_PIXELS = 256
 STAMP_TOLERANCE_SECONDS = 0.0006
 # When resuming, start a little early: the flow at the last frame needs the frame before it.
 LEAD_SECONDS = 1.0
+# A frame that stays longer on the screen, or a gap between frames, gives no moments after that.
+LONGEST_STILL_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Moment:
     """A point on the time grid with the pictures displayed there, upright and downscaled.
 
+    index      number of the moment; points of the grid that are left out do not count
     rgb        (H, W, 3), longest side 480
     gray       (h, w), longest side 256: the displayed frame, or the one before it at the very end
     next_gray  the source frame after `gray`; None if the video has a single frame
@@ -41,28 +44,62 @@ class Moment:
 def walk_moments(
     video: VideoFile, *, rate: float, first_index: int = 0, decoding: Decoding | None = None
 ) -> Iterator[Moment]:
-    """Yield a moment for every grid time `index / rate` from `first_index` to the end.
+    """Yield a moment for every grid time from moment `first_index` to the end.
 
-    The moments are the same wherever the walk starts.
+    Where there are no frames for more than a minute, the grid is left out after that minute; such
+    gaps are appended to `decoding.gaps`. To start later, pass the gaps found before: the moments
+    are the same wherever the walk starts.
     """
     decoding = decoding if decoding is not None else Decoding()
+    decoding.gaps = [gap for gap in decoding.gaps if gap.row <= first_index]
     builder = _MomentBuilder(video)
-    index = first_index
+    grid = _Grid(rate, first_index, first_index + sum(gap.n_left for gap in decoding.gaps))
     previous: _DecodedFrame | None = None
     current: _DecodedFrame | None = None
-    for frame, seconds in frames_from(video, max(0.0, first_index / rate - LEAD_SECONDS), decoding):
+    for frame, seconds in frames_from(video, max(0.0, grid.time - LEAD_SECONDS), decoding):
         following = _DecodedFrame(frame, seconds)
-        while current is not None and index / rate < following.seconds - STAMP_TOLERANCE_SECONDS:
-            yield builder.moment(index, rate, current, (current, following))
-            index += 1
+        if current is not None:
+            shown_until = min(following.seconds, current.seconds + LONGEST_STILL_SECONDS)
+            while grid.is_before(shown_until):
+                yield builder.moment(grid, current, (current, following))
+                grid.advance()
+            if grid.is_before(following.seconds):
+                decoding.gaps.append(grid.leave_out(following.seconds))
         previous, current = current, following
     if current is None:
         return
     decoding.end_seconds = current.seconds + display_seconds(current.frame, video)
     pair = (previous, current) if previous is not None else None
-    while index / rate < decoding.end_seconds - STAMP_TOLERANCE_SECONDS or index == 0:
-        yield builder.moment(index, rate, current, pair)
-        index += 1
+    while grid.is_before(decoding.end_seconds) or grid.point == 0:
+        yield builder.moment(grid, current, pair)
+        grid.advance()
+
+
+@dataclass
+class _Grid:
+    """The next point on the time grid, and the index of its moment."""
+
+    rate: float
+    index: int
+    point: int
+
+    @property
+    def time(self) -> float:
+        return self.point / self.rate
+
+    def is_before(self, seconds: float) -> bool:
+        return self.time < seconds - STAMP_TOLERANCE_SECONDS
+
+    def advance(self) -> None:
+        self.index += 1
+        self.point += 1
+
+    def leave_out(self, until_seconds: float) -> Gap:
+        """Go to the first point at or after `until_seconds` without counting those before it."""
+        first, start = self.point, self.time
+        while self.is_before(until_seconds):
+            self.point += 1
+        return Gap(self.index, self.point - first, start, until_seconds)
 
 
 @dataclass
@@ -90,15 +127,14 @@ class _MomentBuilder:
 
     def moment(
         self,
-        index: int,
-        rate: float,
+        grid: _Grid,
         current: _DecodedFrame,
         pair: tuple[_DecodedFrame, _DecodedFrame] | None,
     ) -> Moment:
         first, second = pair if pair else (current, None)
         return Moment(
-            index=index,
-            time=index / rate,
+            index=grid.index,
+            time=grid.time,
             rgb=self._rgb(current),
             gray=self._gray(first),
             next_gray=None if second is None else self._gray(second),

@@ -81,9 +81,13 @@ class Previews:
 
     def thumbnails(self, times: Seconds) -> ThumbnailSheet:
         """Return one picture of at most 150 thumbnails, evenly spaced over `times`."""
-        stride = max(1, -(-len(self) // STRIP_TILES))
-        moments = range(0, len(self), stride)
-        tiles = [self._tile(moment) for moment in moments]
+        spacing = float(times[1] - times[0]) if len(times) > 1 else 1.0
+        n_points = round(float(times[-1] - times[0]) / spacing) + 1  # times may have gaps
+        stride = max(1, -(-n_points // STRIP_TILES))
+        tile_times = times[0] + spacing * np.arange(0, n_points, stride)
+        # Half of the spacing later, so that rounding cannot select the moment before.
+        moments = np.searchsorted(times, tile_times + spacing / 2) - 1
+        tiles = [self._tile(int(moment)) for moment in moments]
         height, width, _ = tiles[0].shape
         columns = min(STRIP_COLUMNS, len(tiles))
         rows = -(-len(tiles) // columns)
@@ -91,7 +95,6 @@ class Previews:
         for number, tile in enumerate(tiles):
             top, left = height * (number // columns), width * (number % columns)
             sheet[top : top + height, left : left + width] = tile
-        spacing = float(times[1] - times[0]) if len(times) > 1 else 1.0
         return ThumbnailSheet(
             jpeg=encode_jpeg(sheet, QUALITY - 5),
             count=len(tiles),
