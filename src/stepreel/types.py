@@ -76,6 +76,7 @@ class VideoFile:
     """A video file and the metadata from its header and first frames.
 
     n_streams  of moving pictures; the first that can be decoded is used
+    is_hdr     whether its pictures are tone-mapped
     """
 
     path: Path
@@ -88,6 +89,7 @@ class VideoFile:
     player_offset_seconds: float
     shown_in_decoding_order: bool = False
     n_streams: int = 1
+    is_hdr: bool = False
 
     @property
     def name(self) -> str:

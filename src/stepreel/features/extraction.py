@@ -27,6 +27,7 @@ from stepreel.system.machine import usable_cores
 from stepreel.system.store import Store, read_facts, write_facts
 from stepreel.types import FeatureTrack, Progress, Seconds, VideoFile, no_progress
 from stepreel.video.decode import Decoding, Gap
+from stepreel.video.hdr import TONE_MAPPING_VERSION
 from stepreel.video.moments import Moment, walk_moments
 from stepreel.video.notes import reading_notes
 from stepreel.video.previews import PreviewMaker, Previews
@@ -124,18 +125,21 @@ class _Extraction:
         self.shard_moments = max(1, round(shard_seconds * rate / BATCH_MOMENTS)) * BATCH_MOMENTS
         self.extractors = {extractor.name: extractor for extractor in extractors}
         self.sampling = {"rate": self.rate, "moments": MOMENTS_VERSION}
+        # Only in the cache: a model serves ordinary and HDR recordings alike.
+        hdr = {"tone_mapping": TONE_MAPPING_VERSION} if video.is_hdr else {}
+        cached = {**self.sampling, **hdr}
         source = video.fingerprint
         self.entries = {
             e.name: store.recording_entry(
                 source,
                 e.name,
-                {**e.settings(), **self.sampling},
+                {**e.settings(), **cached},
                 shard_rows=self.shard_moments,
             )
             for e in extractors
         }
-        self.facts_entry = store.recording_entry(source, "facts", self.sampling)
-        self.damage_entry = store.recording_entry(source, "damage", self.sampling)
+        self.facts_entry = store.recording_entry(source, "facts", cached)
+        self.damage_entry = store.recording_entry(source, "damage", cached)
 
     def missing_in(self, shard: int) -> list[str]:
         """Return the names of extractors that have neither a finished file nor this shard."""

@@ -30,6 +30,7 @@ from stepreel.video.containers import (
     video_stream,
     video_streams,
 )
+from stepreel.video.hdr import is_hdr, to_ordinary_picture
 
 Picture = NDArray[np.uint8]
 
@@ -117,15 +118,19 @@ def probe(path: Path | str) -> VideoFile:
             player_offset_seconds=max(0.0, first_seconds - player_zero),
             shown_in_decoding_order=by_decoding,
             n_streams=len(video_streams(container)),
+            is_hdr=is_hdr(frame),
         )
 
 
 def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Picture:
-    """Resize a frame to an upright picture of `size` (width, height)."""
+    """Resize a frame to an upright picture of `size` (width, height), `rgb24` or `gray`."""
     quarter_turns = _quarter_turns(frame)
     width, height = size if quarter_turns % 2 == 0 else size[::-1]
-    resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
-    small: Picture = resized.to_ndarray().astype(np.uint8, copy=False)
+    if is_hdr(frame):
+        small = to_ordinary_picture(frame, width, height, pixel_format)
+    else:
+        resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
+        small = resized.to_ndarray().astype(np.uint8, copy=False)
     # Copy even without rotation: FFmpeg pads rows, and optical flow needs contiguous arrays.
     return np.ascontiguousarray(np.rot90(small, quarter_turns))
 
