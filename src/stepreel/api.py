@@ -15,6 +15,7 @@ from stepreel.errors import OutputError, RecordingError
 from stepreel.features.recording_files import expand_sources
 from stepreel.features.sources import ArraySource, FeatureReading, Source
 from stepreel.learn.model import TaskModel, read_model
+from stepreel.report.video import VideoChoice, check_choice
 from stepreel.result import Result
 from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
 from stepreel.system.machine import cache_folder, usable_device
@@ -49,6 +50,7 @@ def find_key_steps(  # type: ignore[overload-overlap]  # a str is a sequence of 
     times: AnyPath | None = ...,
     titles: AnyTitles | None = ...,
     force: bool = ...,
+    video: VideoChoice = ...,
     device: str = ...,
     cache: AnyPath | None = ...,
     on_error: OnError = ...,
@@ -72,6 +74,7 @@ def find_key_steps(
     times: AnyPath | None = ...,
     titles: AnyTitles | None = ...,
     force: bool = ...,
+    video: VideoChoice = ...,
     device: str = ...,
     cache: AnyPath | None = ...,
     on_error: OnError = ...,
@@ -94,6 +97,7 @@ def find_key_steps(
     times: AnyPath | None = None,
     titles: AnyTitles | None = None,
     force: bool = False,
+    video: VideoChoice = "link",
     device: str = "auto",
     cache: AnyPath | None = None,
     on_error: OnError = "raise",
@@ -121,6 +125,7 @@ def find_key_steps(
     titles    {"B": "Fold the flap"} names a kind of step, {3: "Close the lid"} one step; or a CSV
               file of such pairs
     force     also overwrite storyboards in `output` that were edited by hand
+    video     what the pages play: "link", "copy", "proxy" or "embed", as for `Result.write`
     device    "auto", "cpu", "cuda" or "mps"
     cache     folder for features and models (`stepreel info` shows the usual one)
     on_error  "raise" a RecordingError for the first source that cannot be read, or "skip" it with
@@ -140,6 +145,7 @@ def find_key_steps(
         sources, is_list = _expand([_as_source(source)], times)
     if on_error not in get_args(OnError):
         raise ValueError(f"on_error={on_error!r}; expected {' or '.join(get_args(OnError))}")
+    check_choice(video)
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
     task_run = pipeline.run(
@@ -152,6 +158,7 @@ def find_key_steps(
         output=None if output is None else Path(output),
         titles=_as_titles(titles, len(sources)),
         force=force,
+        video=video,
         device=usable_device(device),
         progress=progress or no_progress,
         on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
@@ -238,8 +245,9 @@ class Model:
     ) -> Result | list[Result]:
         """Find the model's kinds of steps in one recording, or in several.
 
-        options  top, fps, times, device, cache, on_error, progress and key_steps__… settings, as
-                 for `stepreel.find_key_steps`; what the model was trained with cannot change
+        options  top, fps, times, video, device, cache, on_error, progress and key_steps__…
+                 settings, as for `stepreel.find_key_steps`; what the model was trained with cannot
+                 change
         """
         results: Result | list[Result] = find_key_steps(source, output, model=self, **options)
         return results

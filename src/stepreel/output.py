@@ -9,9 +9,11 @@ from pathlib import Path
 from stepreel.errors import OutputError, StoreError
 from stepreel.learn.model import FOLDER, TaskModel, write_model
 from stepreel.report import write_index
+from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.storyboard.folders import name_folders
 from stepreel.storyboard.schema import Storyboard
+from stepreel.types import Progress, no_progress
 
 
 @dataclass
@@ -37,6 +39,8 @@ def write_task(
     names: Sequence[str],
     failures: Mapping[int, str],
     force: bool = False,
+    video: VideoChoice = "link",
+    progress: Progress = no_progress,
 ) -> WrittenTask:
     """Write below `output`; what cannot be written costs nothing else.
 
@@ -44,6 +48,7 @@ def write_task(
     model              what was learned; None with a model that was trained before
     names              of all sources; with more than one, there is an index
     force              also overwrite storyboards that were edited by hand
+    video              what the pages play
     """
     written = WrittenTask()
     recordings = {position: result.recording for position, result in results.items()}
@@ -55,7 +60,9 @@ def write_task(
             written.unsaved.append(str(problem))
     for position, result in results.items():
         try:
-            written.boards[position] = result.write(written.folders[position], force=force)
+            written.boards[position] = result.write(
+                written.folders[position], video=video, force=force, progress=progress
+            )
         except (OutputError, StoreError) as problem:
             written.failures[position] = str(problem)
     if len(names) > 1 and written.boards:

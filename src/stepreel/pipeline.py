@@ -23,6 +23,7 @@ from stepreel.features.sources import FeatureReading, Source, source_name
 from stepreel.learn.embeddings import learn_embeddings
 from stepreel.learn.model import TaskModel, build_model
 from stepreel.output import WrittenTask, write_task
+from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.steps.confidence import rate_steps
 from stepreel.steps.evidence import TaskSteps
@@ -64,6 +65,7 @@ def run(
     output: Path | None = None,
     titles: Titles | None = None,
     force: bool = False,
+    video: VideoChoice = "link",
     device: Device = "auto",
     progress: Progress = no_progress,
     on_loaded: Callable[[Task], None] = lambda task: None,
@@ -74,6 +76,7 @@ def run(
 
     titles     of kinds of steps, or of single steps, given by a person
     force      also overwrite storyboards that were edited by hand
+    video      what the pages play
     on_loaded  called when the sources have been loaded, before anything is learned
     """
     task = load_task(
@@ -100,6 +103,8 @@ def run(
         names=[source_name(source) for source in sources],
         failures=task.failures,
         force=force,
+        video=video,
+        progress=progress,
     )
     return TaskRun(results, {**task.failures, **written.failures}, written)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stepreel.config import Settings
 from stepreel.features.extraction import VideoRecording
@@ -13,7 +14,18 @@ from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.storyboard.titles import Titles
-from stepreel.types import Clustering, FeatureTrack, Floats, Recording, Seconds
+from stepreel.types import (
+    Clustering,
+    FeatureTrack,
+    Floats,
+    Progress,
+    Recording,
+    Seconds,
+    no_progress,
+)
+
+if TYPE_CHECKING:
+    from stepreel.report.video import VideoChoice
 
 
 @dataclass(repr=False, eq=False)
@@ -64,14 +76,27 @@ class Result:
         """(T, D), one row per moment of `times`; None where nothing was learned."""
         return None if self.embedding_track is None else self.embedding_track.features
 
-    def write(self, folder: Path | str, *, force: bool = False) -> Storyboard:
+    def write(
+        self,
+        folder: Path | str,
+        *,
+        video: VideoChoice = "link",
+        force: bool = False,
+        progress: Progress = no_progress,
+    ) -> Storyboard:
         """Write the page, storyboard.json, pictures and every export into `folder`.
 
         Return the storyboard as written: it names its pictures, and its video's path from there.
 
+        video  what the page plays: "link" (the recording where it is, or a copy in H.264 if
+               browsers cannot play it), "copy", "proxy" (a copy in H.264) or "embed" (a small one
+               inside the page)
         force  also overwrite a storyboard that was edited by hand
         """
         from stepreel.report import write_report
+        from stepreel.report.video import check_choice, with_playable_video
+
+        check_choice(video)
 
         folder, thumbnails = Path(folder), None
         if not force:
@@ -88,6 +113,8 @@ class Result:
             titles=self.titles,
             notes=self.learning_notes,
         )
+        if isinstance(self.recording, VideoRecording):
+            board = with_playable_video(board, self.recording.video, folder, video, progress)
         board = seal(board)
         strip = None if thumbnails is None else thumbnails.jpeg
         write_report(board, folder, pictures=self.pictures(), strip=strip)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -39,6 +39,7 @@ from stepreel.system.machine import usable_device
 if TYPE_CHECKING:
     from stepreel.features.sources import FeatureReading
     from stepreel.pipeline import TaskRun
+    from stepreel.report.video import VideoChoice
     from stepreel.storyboard.schema import Storyboard
     from stepreel.system.machine import Device
 
@@ -75,6 +76,14 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite storyboards that were edited by hand.")
     ] = False,
+    video: Annotated[
+        Literal["link", "copy", "proxy", "embed"],
+        typer.Option(
+            help="What the page plays. link: the recording, or a copy in H.264 if browsers cannot "
+            "play it. copy: the recording, copied beside the page. proxy: a copy in H.264. embed: "
+            "a small copy inside the page, to send it by mail."
+        ),
+    ] = "link",
     cues: FeatureCues = None,
     fps: Fps = None,
     times: Times = None,
@@ -107,6 +116,7 @@ def run(
             reading=feature_reading(cues, fps, times),
             titles=titles,
             force=force,
+            video=video,
             device=usable_device(device),
             cache=cache,
             quiet=quiet,
@@ -128,6 +138,7 @@ def find(
     reading: FeatureReading | None = None,
     titles: Path | None = None,
     force: bool = False,
+    video: VideoChoice = "link",
     device: Device = "auto",
     cache: Path | None,
     quiet: bool,
@@ -150,6 +161,7 @@ def find(
             output=output,
             titles=named,
             force=force,
+            video=video,
             device=device,
             progress=progress,
         )
@@ -165,6 +177,9 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
             say(f"  {line}")
         for note in board.notes:
             say(f"  note: {note}")
+        playable = board.recording.playable
+        if playable is not None and playable.explanation not in ("", *board.notes):
+            say(f"  video: {playable.explanation}")
         say(f"  storyboard: {task_run.written.folders[position] / 'storyboard.html'}")
         if len(sources) > 1:
             say("")  # between recordings, and before the summary

@@ -22,6 +22,7 @@ from stepreel.report.html import (
 )
 from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
+from stepreel.report.video import mp4_address
 from stepreel.report.wording import length
 from stepreel.storyboard.schema import Storyboard
 
@@ -39,12 +40,17 @@ _SOURCES_BY_KIND = {
 
 
 def render_page(
-    board: Storyboard, *, pictures: Mapping[int, bytes], strip: bytes | None = None
+    board: Storyboard,
+    *,
+    pictures: Mapping[int, bytes],
+    strip: bytes | None = None,
+    video: bytes | None = None,
 ) -> str:
     """Return the page of `board`. A missing picture, or one that is not a JPEG, is left blank.
 
     pictures  the JPEG of each step, by the step's index
     strip     the JPEG of thumbnails that `board.strip` describes
+    video     the MP4 file that the page contains; None if its video is a file of its own
     """
     used, cards = kinds_used([board]), cards_of(board)
     strip_address = jpeg_address(strip) if board.strip else None
@@ -71,15 +77,19 @@ def render_page(
             style=style,
             theme_script=theme_script,
             timeline=lay_out_timeline(board),
-            video=_video_address(board),
+            video=_video_address(board, video),
         )
     )
 
 
-def _video_address(board: Storyboard) -> str | None:
-    """Return the address of the video, seen from the page; None for features."""
+def _video_address(board: Storyboard, embedded: bytes | None) -> str | None:
+    """Return the address of the video, seen from the page; None if there is none."""
     recording = board.recording
-    return address_of(recording.file) if recording.kind == "video" and recording.file else None
+    if recording.kind == "features":
+        return None
+    if recording.playable is not None:
+        return mp4_address(embedded) or recording.playable.address
+    return address_of(recording.file) if recording.file else None
 
 
 def _facts(board: Storyboard) -> list[str]:
@@ -98,7 +108,8 @@ def _facts(board: Storyboard) -> list[str]:
 def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:
     return {
         "duration": lay_out_timeline(board).seconds,
-        "offset": board.recording.player_offset_seconds,
+        "offset": (board.recording.playable or board.recording).player_offset_seconds,
+        "recordingOffset": board.recording.player_offset_seconds,
         "recording": board.recording.name,
         "steps": [
             step.model_dump(include={"index", "title", "time", "start", "end"})

@@ -11,6 +11,7 @@ from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS, Export
 from stepreel.report.page import render_page
 from stepreel.report.pictures import read_pictures
+from stepreel.report.video import read_embedded_video
 from stepreel.storyboard.editing import STORYBOARD
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.files import explain_write_errors, write_bytes, write_text
@@ -60,7 +61,8 @@ def _write_documents(
 ) -> list[Path]:
     texts: dict[str, str | bytes] = {file: board.to_json()}
     texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
-    texts[PAGE] = render_page(board, pictures=pictures, strip=strip)
+    embedded = read_embedded_video(board, folder)
+    texts[PAGE] = render_page(board, pictures=pictures, strip=strip, video=embedded)
     for name, content in texts.items():
         _write(folder / name, content)
     return [folder / name for name in texts]

@@ -40,10 +40,18 @@ def _belongs_to_another(output: Path, path: Path | None, name: str) -> bool:
 
 
 def path_from(folder: Path | None, path: Path) -> str:
-    """Return the path from a storyboard's folder to its recording, with forward slashes."""
+    """Return the path from a storyboard's folder to its recording, with forward slashes.
+
+    Bytes of a name that are not UTF-8 are replaced.
+    """
     if folder is None:
         return readable(path.resolve().as_posix())
+    return readable(relative_path(folder, path))
+
+
+def relative_path(folder: Path, path: Path) -> str:
+    """Like `path_from`, but with every byte of the name, undecodable ones as surrogates."""
     try:
-        return readable(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
     except ValueError:  # no relative path between drives on Windows
         return f"file:{pathname2url(str(path.resolve()))}"

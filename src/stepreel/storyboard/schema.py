@@ -111,6 +111,26 @@ class Strip(Contract):
     interval_seconds: float = Field(gt=0, description="Tile i shows the moment i x this.")
 
 
+class PlayableVideo(Contract):
+    """The video that the page plays."""
+
+    kind: Literal["original", "copy", "proxy", "embedded", "none"] = Field(
+        description="original: the recording where it is. copy: a copy of its file. proxy: a "
+        "smaller copy in H.264. embedded: a small copy in H.264 that the page contains. none: no "
+        "video could be provided."
+    )
+    address: str | None = Field(
+        default=None,
+        description="Address relative to this file, percent-encoded; null for none.",
+    )
+    player_offset_seconds: float = Field(
+        default=0.0, ge=0, description="Add to any time to get the position in this video."
+    )
+    explanation: str = Field(
+        default="", description="What the page says about it, such as why it is a copy."
+    )
+
+
 class RecordingReference(Contract):
     """The recording of this storyboard, and where to find it."""
 
@@ -138,6 +158,11 @@ class RecordingReference(Contract):
     )
     player_offset_seconds: float = Field(
         ge=0, description="Add to any time to get the position in a player (0 for most files)."
+    )
+    playable: PlayableVideo | None = Field(
+        default=None,
+        description="The video that the page plays; null for features, and in storyboards that "
+        "were not written to a folder.",
     )
 
     @model_validator(mode="after")

@@ -17,18 +17,26 @@ from stepreel.errors import OutputError
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` on success and is deleted on error."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Like `atomic_writer`, for libraries that open files themselves: yield the temporary path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        _apply_umask(temporary)
+        _apply_umask(name)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
 
 

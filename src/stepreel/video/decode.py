@@ -124,18 +124,18 @@ def probe(path: Path | str) -> VideoFile:
 
 def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Picture:
     """Resize a frame to an upright picture of `size` (width, height), `rgb24` or `gray`."""
-    quarter_turns = _quarter_turns(frame)
-    width, height = size if quarter_turns % 2 == 0 else size[::-1]
+    turns = quarter_turns(frame)
+    width, height = size if turns % 2 == 0 else size[::-1]
     if is_hdr(frame):
         small = to_ordinary_picture(frame, width, height, pixel_format)
     else:
         resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
         small = resized.to_ndarray().astype(np.uint8, copy=False)
     # Copy even without rotation: FFmpeg pads rows, and optical flow needs contiguous arrays.
-    return np.ascontiguousarray(np.rot90(small, quarter_turns))
+    return np.ascontiguousarray(np.rot90(small, turns))
 
 
-def _quarter_turns(frame: VideoFrame) -> int:
+def quarter_turns(frame: VideoFrame) -> int:
     """Count the counter-clockwise turns that make a frame upright, as np.rot90 counts them.
 
     FFmpeg gives a huge negative angle for a display matrix that is all zero.
@@ -147,7 +147,7 @@ def _display_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
     """Return the displayed width and height, with pixel aspect ratio and rotation applied."""
     aspect = stream.sample_aspect_ratio
     width = max(1, round(frame.width * float(aspect))) if aspect else frame.width
-    return (frame.height, width) if _quarter_turns(frame) % 2 else (width, frame.height)
+    return (frame.height, width) if quarter_turns(frame) % 2 else (width, frame.height)
 
 
 def display_seconds(frame: VideoFrame, video: VideoFile) -> float:

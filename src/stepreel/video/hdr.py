@@ -6,9 +6,14 @@ to 1000 nits is compressed with the curve of ITU-R BT.2390; below 80 nits nothin
 
 from __future__ import annotations
 
+import tempfile
+from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
+import av.filter
 import numpy as np
+from av.video.format import VideoFormat
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
@@ -17,12 +22,13 @@ Light = NDArray[np.floating]
 
 PQ, HLG = 16, 18  # transfer characteristics as ITU-T H.273 numbers them
 HDR_TRANSFERS = (PQ, HLG)
-BT2020, UNKNOWN_MATRIX = 9, 2  # matrix coefficients in ITU-T H.273
+BT709, BT2020, UNKNOWN_MATRIX = 1, 9, 2  # matrix coefficients in ITU-T H.273
 TONE_MAPPING_VERSION = 1  # increase it when the same frame would give another picture
 
 WHITE_NITS = 203.0
 PEAK_NITS = 1000.0  # what nearly all material is graded for; brighter light becomes white
 TABLE_ROWS = 4096
+CUBE_STEPS = 33
 RGB48_WHITE = 65280  # swscale makes 16-bit values of 8-bit ones by shifting
 
 BT2020_LUMINANCE = np.array([0.2627, 0.6780, 0.0593], np.float32)
@@ -40,14 +46,61 @@ def is_hdr(frame: VideoFrame) -> bool:
 
 def to_ordinary_picture(frame: VideoFrame, width: int, height: int, pixel_format: str) -> Bytes:
     """Resize an HDR frame, with all its bits, and map it to `rgb24` or `gray`."""
-    matrix = BT2020 if frame.colorspace == UNKNOWN_MATRIX else None
-    resized = frame.reformat(width, height, "rgb48le", interpolation="AREA", src_colorspace=matrix)
+    resized = _resized(frame, width, height, "rgb48le")
     rgb = map_to_sdr(resized.to_ndarray().astype(np.uint16, copy=False), frame.color_trc)
     if pixel_format == "rgb24":
         return rgb
     assert pixel_format == "gray"
     gray: Bytes = np.rint(rgb @ BT709_LUMA).astype(np.uint8)
     return gray
+
+
+class ToneMapper:
+    """Maps whole HDR frames to ordinary yuv420p frames of one size, fast enough for a video.
+
+    FFmpeg's filter `lut3d` interpolates a table of `map_to_sdr`.
+    """
+
+    def __init__(self, width: int, height: int, transfer: int) -> None:
+        self._size = width, height
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder) / "table.cube"
+            table.write_text(_cube(transfer), encoding="ascii")
+            self._graph = av.filter.Graph()
+            pixels = VideoFormat("gbrp10le", width, height)
+            source = self._graph.add_buffer(
+                width=width, height=height, format=pixels, time_base=Fraction(1, 1000)
+            )
+            lut = self._graph.add("lut3d", f"file={table}:interp=tetrahedral")
+            sink = self._graph.add("buffersink")
+            source.link_to(lut)
+            lut.link_to(sink)
+            self._graph.configure()  # reads the table
+
+    def map(self, frame: VideoFrame) -> VideoFrame:
+        """Return the frame resized, mapped and labelled as BT.709."""
+        rgb = _resized(frame, *self._size, "gbrp10le")
+        self._graph.push(rgb)
+        mapped = self._graph.pull()
+        assert isinstance(mapped, VideoFrame)
+        # Relabelled first: for another transfer, swscale would map the light a second time.
+        mapped.color_trc = mapped.color_primaries = BT709
+        return mapped.reformat(format="yuv420p", dst_colorspace=BT709, dst_color_range=1)
+
+
+def _cube(transfer: int) -> str:
+    """Return the table as a .cube file: red changes first, as that format wants it."""
+    steps = np.linspace(0, 65535, CUBE_STEPS)
+    blue, green, red = np.meshgrid(steps, steps, steps, indexing="ij")
+    codes = np.stack([red, green, blue], axis=-1).reshape(1, -1, 3)
+    mapped = map_to_sdr(np.rint(codes).astype(np.uint16), transfer)[0] / 255
+    rows = "\n".join(f"{r:.5f} {g:.5f} {b:.5f}" for r, g, b in mapped.tolist())
+    return f"LUT_3D_SIZE {CUBE_STEPS}\n{rows}\n"
+
+
+def _resized(frame: VideoFrame, width: int, height: int, pixel_format: str) -> VideoFrame:
+    matrix = BT2020 if frame.colorspace == UNKNOWN_MATRIX else None
+    return frame.reformat(width, height, pixel_format, interpolation="AREA", src_colorspace=matrix)
 
 
 def map_to_sdr(rgb48: NDArray[np.uint16], transfer: int) -> Bytes:

@@ -7,7 +7,9 @@ class Player extends Playhead {
     super(duration);
     this.video = video;
     this.offset = offset;
-    this.usable = !video.error && video.networkState !== HTMLMediaElement.NETWORK_NO_SOURCE;
+    // Without an address there is nothing to wait for; an error may have come before this script.
+    const failed = video.error || video.networkState === HTMLMediaElement.NETWORK_NO_SOURCE;
+    this.usable = video.hasAttribute("src") && !failed;
     this.stopAt = null;
     this.isOurSeek = false;
     this.onUsable = () => {};
@@ -67,7 +69,8 @@ class Player extends Playhead {
     this.play();
   }
 
-  useFile(file) {
+  useFile(file, offset) {
+    this.offset = offset;
     if (this.fileAddress) URL.revokeObjectURL(this.fileAddress);
     this.fileAddress = URL.createObjectURL(file);
     this.video.src = this.fileAddress;

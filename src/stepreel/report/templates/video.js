@@ -22,6 +22,10 @@ class VideoPage extends Page {
   showStage() {
     const { usable, video } = this.playhead;
     video.hidden = !usable;
+    // What cannot play offers no Play.
+    document.documentElement.classList.toggle("no-video", !usable);
+    const which = byId("which");
+    if (which) which.hidden = !usable || Boolean(this.playhead.fileAddress);
     byId("missing").hidden = usable;
     byId("still").hidden = true;
     byId("no-still").hidden = true;
@@ -39,7 +43,7 @@ class VideoPage extends Page {
 
   warnOfAnotherRecording() {
     const { usable, fileAddress, video } = this.playhead;
-    const expected = this.board.duration + this.board.offset;
+    const expected = this.board.duration + this.board.recordingOffset;
     const differs = usable && fileAddress && Math.abs(video.duration - expected) > 2;
     byId("mismatch").hidden = !differs;
     byId("mismatch").textContent =
@@ -52,7 +56,7 @@ class VideoPage extends Page {
     byId("missing-title").textContent = `${file.name} could not be shown`;
     byId("missing-reason").textContent =
       "This browser cannot play its codec, or it is not a video. The steps and their pictures work without it.";
-    this.playhead.useFile(file);
+    this.playhead.useFile(file, this.board.recordingOffset);
   }
 
   listen() {
@@ -75,7 +79,7 @@ class VideoPage extends Page {
       delete keys.ArrowRight;
       delete keys.ArrowLeft;
     }
-    if (!target.closest("button, a, summary, video")) {
+    if (this.playhead.usable && !target.closest("button, a, summary, video")) {
       keys[" "] = () => this.playhead.toggle();
       keys.Enter = () => this.current && this.play(this.current);
     }
