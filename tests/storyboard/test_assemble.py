@@ -11,13 +11,12 @@ from stepreel.types import Clustering, FeatureTrack
 from stepreel.video.decode import probe
 
 
-def board_of(tmp_path, labels, excluded, **choice):
+def board_of(tmp_path, labels, excluded, *, times=None, **choice):
     """Make the storyboard of a clustering at four moments a second."""
     labels = np.array(labels)
+    times = np.arange(len(labels)) / 4 if times is None else times
     flat = np.zeros(len(labels), np.float32)
-    clustering = Clustering(
-        np.arange(len(labels)) / 4, labels, flat, flat + 1, np.array(excluded), n_clusters=3
-    )
+    clustering = Clustering(times, labels, flat, flat + 1, np.array(excluded), n_clusters=3)
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0, **choice}})
     key_steps = pick_key_steps(clustering, settings.key_steps, moment_seconds=0.25)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
@@ -27,7 +26,7 @@ def board_of(tmp_path, labels, excluded, **choice):
         tracks={"a": track},
         previews=None,
         moment_seconds=0.25,
-        duration_seconds=len(labels) / 4,
+        duration_seconds=float(times[-1]) + 0.25,
         notes=(),
         track_settings={},
     )
@@ -77,3 +76,15 @@ def test_the_note_about_missing_kinds_says_why(tmp_path):
         "Found 1 of the 3 kinds of steps asked for: kind B never lasts 1 s without "
         "interruption; kind C does not occur in this recording."
     ]
+
+
+def test_a_gap_in_a_recording_is_background_and_part_of_no_step(tmp_path):
+    times = np.concatenate([np.arange(12) / 4, 300 + np.arange(12) / 4])
+    board = board_of(tmp_path, [0] * 24, np.zeros(24, bool), times=times)
+    assert [(s.start, s.end, s.kind) for s in board.timeline] == [
+        (0.0, 3.0, "step"),
+        (3.0, 300.0, "background"),
+        (300.0, 303.0, "step"),
+    ]
+    assert [(s.start, s.end) for s in board.background] == [(3.0, 300.0)]
+    assert [(s.start, s.end) for s in board.steps] == [(0.0, 3.0), (300.0, 303.0)]

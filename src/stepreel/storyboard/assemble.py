@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepreel.config import Settings
 from stepreel.features.extraction import VideoRecording
@@ -48,7 +49,7 @@ def assemble_storyboard(
     titles      that a person gave; other steps are named by their kind
     """
     titles = titles or Titles()
-    moment_times = _MomentTimes(recording)
+    moment_times = _MomentTimes(recording, settings.key_steps.background_seconds)
     background = _background_runs(key_steps, moment_times, settings.key_steps.background_seconds)
     return Storyboard(
         title=recording_title(recording),
@@ -59,7 +60,10 @@ def assemble_storyboard(
         ),
         timeline=_timeline(clustering, key_steps, background, moment_times),
         uncertain=[moment_times.span(run) for run in runs(~key_steps.kept & ~clustering.excluded)],
-        background=[moment_times.span(run) for run in background],
+        background=sorted(
+            [*(moment_times.span(run) for run in background), *moment_times.gaps()],
+            key=lambda span: span.start,
+        ),
         strip=None if thumbnails is None else _strip(thumbnails),
         notes=[
             *recording.notes,
@@ -75,7 +79,8 @@ def assemble_storyboard(
 class _MomentTimes:
     """Start and end times of moments; a moment lasts until the next one."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, shortest_gap_seconds: float) -> None:
+        self.shortest_gap = max(shortest_gap_seconds, 1e-6)
         self.times = recording.times
         self.moment_seconds = recording.moment_seconds
         self.end = recording.duration_seconds
@@ -90,6 +95,17 @@ class _MomentTimes:
 
     def span(self, run: slice) -> Span:
         return Span(start=self.start_of(run.start), end=self.end_of(run.stop - 1))
+
+    def last_before_gaps(self) -> NDArray[np.intp]:
+        """Return the moments after which a recording has a gap."""
+        return np.flatnonzero(np.diff(self.times) - self.moment_seconds >= self.shortest_gap)
+
+    def gaps(self) -> list[Span]:
+        """Return the time between moments that belongs to none of them."""
+        return [
+            Span(start=self.end_of(int(last)), end=self.start_of(int(last) + 1))
+            for last in self.last_before_gaps()
+        ]
 
 
 def _steps(
@@ -153,10 +169,15 @@ def _timeline(
     background: Sequence[slice],
     moment_times: _MomentTimes,
 ) -> list[TimelineSpan]:
-    """Return the kind of every moment as the fewest possible spans."""
+    """Return the kind of every moment as the fewest possible spans; gaps are background."""
     in_background = np.zeros(len(moment_times.times), np.bool_)
     for run in background:
         in_background[run] = True
+
+    last_before_gaps = moment_times.last_before_gaps()
+
+    def part_and_kind(moment: int) -> tuple[int, tuple[str, int | None, int | None]]:
+        return int(np.searchsorted(last_before_gaps, moment)), describe(moment)
 
     def describe(moment: int) -> tuple[str, int | None, int | None]:
         step = int(key_steps.step_of[moment])
@@ -169,8 +190,11 @@ def _timeline(
         cluster = int(clustering.labels[moment])
         return ("left-out" if key_steps.kept[moment] else "uncertain"), cluster, None
 
-    spans = []
-    for (kind, cluster, step), group in groupby(range(len(moment_times.times)), key=describe):
+    spans = [
+        TimelineSpan(start=gap.start, end=gap.end, kind="background") for gap in moment_times.gaps()
+    ]
+    moments_in_order = range(len(moment_times.times))
+    for (_, (kind, cluster, step)), group in groupby(moments_in_order, key=part_and_kind):
         moments = list(group)
         start, end = moment_times.start_of(moments[0]), moment_times.end_of(moments[-1])
         spans.append(
@@ -178,7 +202,7 @@ def _timeline(
                 {"start": start, "end": end, "kind": kind, "cluster": cluster, "step": step}
             )
         )
-    return spans
+    return sorted(spans, key=lambda span: span.start)
 
 
 def recording_title(recording: Recording) -> str:
