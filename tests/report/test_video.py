@@ -140,6 +140,7 @@ def test_a_copy_that_cannot_be_made_costs_the_video_alone(hevc, choice):
     assert "in the way" in board.notes[-1]
     page = render_page(board, pictures={})
     assert "No video to play" in page
+    assert page.count("could not be made") == 1
     assert "<video" in page
     assert " src=" not in page.split("<video")[1].split(">")[0]
 

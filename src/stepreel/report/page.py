@@ -61,7 +61,7 @@ def render_page(
         environment()
         .get_template("storyboard.html.j2")
         .render(
-            board=board,
+            board=_without_repetition(board),
             cards=cards,
             counts=Counter(step.cluster for step in board.steps),
             content_policy=content_policy(style, [theme_script, script], **_SOURCES_BY_KIND[kind]),
@@ -80,6 +80,15 @@ def render_page(
             video=_video_address(board, video),
         )
     )
+
+
+def _without_repetition(board: Storyboard) -> Storyboard:
+    """Leave out the note that the page already shows beside the video."""
+    playable = board.recording.playable
+    if playable is None:
+        return board
+    notes = [note for note in board.notes if note != playable.explanation]
+    return board.model_copy(update={"notes": notes})
 
 
 def _video_address(board: Storyboard, embedded: bytes | None) -> str | None:
