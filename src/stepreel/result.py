@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -94,7 +95,7 @@ class Result:
         force  also overwrite a storyboard that was edited by hand
         """
         from stepreel.report import write_report
-        from stepreel.report.video import check_choice, with_playable_video
+        from stepreel.report.video import boards_with_video, check_choice
 
         check_choice(video)
 
@@ -113,11 +114,12 @@ class Result:
             titles=self.titles,
             notes=self.learning_notes,
         )
+        boards: Iterable[Storyboard] = [board]
         if isinstance(self.recording, VideoRecording):
-            board = with_playable_video(board, self.recording.video, folder, video, progress)
-        board = seal(board)
+            boards = boards_with_video(board, self.recording.video, folder, video, progress)
         strip = None if thumbnails is None else thumbnails.jpeg
-        write_report(board, folder, pictures=self.pictures(), strip=strip)
+        for board in map(seal, boards):
+            write_report(board, folder, pictures=self.pictures(), strip=strip)
         self.storyboard = board  # only now: its pictures are there
         return board
 

@@ -62,6 +62,25 @@ def test_an_embedded_video_is_chosen_in_python_by_the_same_name(recording, tmp_p
         find_key_steps(recording, video="dvd")
 
 
+def test_whoever_stops_the_copying_keeps_the_storyboard(recording, tmp_path):
+    def interrupt(label, done, total):
+        if label == "copying video" and done > 1:
+            raise KeyboardInterrupt
+
+    settings = {"train__epochs": 4, "train__n_chunks": 16, "extract__cues": ["motion"]}
+    with pytest.raises(KeyboardInterrupt):
+        find_key_steps(recording, tmp_path / "out", progress=interrupt, **settings)
+    folder = tmp_path / "out" / "take"
+    board = read_storyboard(folder / "storyboard.json")
+    assert board.steps
+    assert board.recording.playable.kind == "none"
+    assert "run the same command again to finish it" in (folder / "storyboard.html").read_text()
+    assert not list(folder.glob("*.mp4"))
+    assert not list(folder.glob(".*.part"))
+    find_key_steps(recording, tmp_path / "out", **settings)
+    assert read_storyboard(folder / "storyboard.json").recording.playable.kind == "proxy"
+
+
 def test_an_unknown_choice_is_refused(recording):
     done = stepreel("run", recording, "--video", "dvd")
     assert done.returncode == 2

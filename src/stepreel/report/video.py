@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import logging
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import unquote
@@ -47,6 +48,24 @@ def check_choice(choice: str) -> None:
         raise ValueError(f"video={choice!r}; expected {', '.join(get_args(VideoChoice))}")
 
 
+def boards_with_video(
+    board: Storyboard,
+    video: VideoFile,
+    folder: Path,
+    choice: VideoChoice,
+    progress: Progress = no_progress,
+) -> Iterator[Storyboard]:
+    """Yield the storyboard to write at once, and the one to write when its video has been made.
+
+    Making a video can take long. Whoever stops it keeps a storyboard that says so.
+    """
+    first = _with_playable(board, _video_to_come(video, folder))
+    yield first
+    final = with_playable_video(board, video, folder, choice, progress)
+    if final != first:
+        yield final
+
+
 def with_playable_video(
     board: Storyboard,
     video: VideoFile,
@@ -66,10 +85,31 @@ def with_playable_video(
     except (StepreelError, OSError) as problem:
         log.info("%s: no playable video: %s", video.name, problem)
         playable = _fall_back(video, folder, str(problem))
+    if playable.kind not in EXPECTED_KINDS[choice]:
+        board = board.model_copy(update={"notes": [*board.notes, playable.explanation]})
+    return _with_playable(board, playable)
+
+
+def _with_playable(board: Storyboard, playable: PlayableVideo) -> Storyboard:
     recording = board.recording.model_copy(update={"playable": playable})
-    is_expected = playable.kind in EXPECTED_KINDS[choice]
-    notes = board.notes if is_expected else [*board.notes, playable.explanation]
-    return board.model_copy(update={"recording": recording, "notes": notes})
+    return board.model_copy(update={"recording": recording})
+
+
+def _video_to_come(video: VideoFile, folder: Path) -> PlayableVideo:
+    """Return what a page can play before anything has been made."""
+    from stepreel.video.playable import why_not_playable
+
+    try:
+        problem = why_not_playable(video.path)
+    except (StepreelError, OSError) as unreadable:
+        problem = readable(str(unreadable))
+    if problem is None:
+        return _original(video, folder)
+    return PlayableVideo(
+        kind="none",
+        explanation=f"Browsers cannot play {problem}. A copy in H.264 was still being made when "
+        "this page was written; run the same command again to finish it.",
+    )
 
 
 def _provide(
