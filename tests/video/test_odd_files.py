@@ -193,3 +193,24 @@ def test_starting_after_a_gap_gives_the_same_moments(tmp_path, first_index):
     assert [m.time for m in rest] == [m.time for m in everything[first_index:]]
     assert [m.index for m in rest] == [m.index for m in everything[first_index:]]
     assert again.gaps == decoding.gaps
+
+
+def test_a_stream_that_appears_later_does_not_end_the_video(tmp_path):
+    """FFmpeg looks for streams at both ends of a file; television has some only in between."""
+    noise = np.random.default_rng(0).integers(0, 255, (8, 240, 320, 3), dtype=np.uint8)
+    parts = []
+    for number, audio_start in enumerate([None, 2.0, None]):
+        times = [2.0 * number + time for time in steady(60)]
+        part = write_video(
+            tmp_path / f"{number}.ts",
+            times,
+            lambda i: noise[i % 8],
+            gop=1,
+            audio_start=audio_start,
+        )
+        parts.append(part.read_bytes())
+    whole = tmp_path / "whole.ts"
+    whole.write_bytes(b"".join(parts))
+    with av.open(str(whole)) as container:
+        assert len(container.streams) == 1
+    assert len(list(walk_moments(probe(whole), rate=4))) == 24

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import av
+from av.audio.stream import AudioStream
 from av.container import InputContainer
+from av.packet import Packet
 from av.video.stream import VideoStream
 
 from stepreel.errors import RecordingError
@@ -84,6 +88,20 @@ def video_stream(path: Path, container: InputContainer) -> VideoStream:
         )
     _bound_memory(path, stream)
     return stream
+
+
+def packets(container: InputContainer, stream: VideoStream | AudioStream) -> Iterator[Packet[Any]]:
+    """Yield the packets of a stream.
+
+    PyAV raises IndexError at each packet of a stream that appears only later in the file, such as
+    a second sound of a television recording. Such packets are skipped.
+    """
+    while True:
+        try:
+            yield from container.demux(stream)
+        except IndexError:
+            continue
+        return
 
 
 def _bound_memory(path: Path, stream: VideoStream) -> None:

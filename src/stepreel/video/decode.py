@@ -26,6 +26,7 @@ from stepreel.types import VideoFile
 from stepreel.video.containers import (
     check_is_a_file,
     open_video,
+    packets,
     unreadable,
     video_stream,
     video_streams,
@@ -237,7 +238,7 @@ def _decoded(
     """
     is_whole = False
     try:
-        for packet in container.demux(stream):
+        for packet in packets(container, stream):
             try:
                 frames = packet.decode()
             except av.error.InvalidDataError:

@@ -14,7 +14,7 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 
 from stepreel.types import VideoFile
-from stepreel.video.containers import open_video
+from stepreel.video.containers import open_video, packets
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class SoundTrack:
         if not known:
             return
         resampler = av.AudioResampler("fltp", "stereo", RATE, frame_size=AAC_SAMPLES)
-        for packet in container.demux(known[0]):
+        for packet in packets(container, known[0]):
             try:
                 frames = packet.decode()
             except av.error.InvalidDataError:
