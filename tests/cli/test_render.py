@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 
+import cv2
 import pytest
 from boards import make_board
+from videos import gray, steady, write_video
 
-from cli.commands import stepreel
+from cli.commands import FAST, stepreel
 from stepreel.report import write_report
 from stepreel.storyboard.editing import seal
 from stepreel.storyboard.schema import read_storyboard
@@ -43,6 +45,28 @@ def test_render_shows_an_edit_on_the_page_and_in_every_export(folder):
     assert (folder / "pictures" / "step-03.jpg").exists()  # an edit can be taken back
     again = stepreel("render", folder / "storyboard.json")
     assert again.returncode == 0
+
+
+def test_a_step_with_a_new_moment_gets_its_picture_from_the_recording(tmp_path):
+    shades = [20, 120, 220]
+    video = write_video(tmp_path / "shelf.mp4", steady(90), lambda i: gray(shades[i // 30]))
+    done = stepreel("run", video, "-o", tmp_path / "out", *FAST, "-k", "2", cache=tmp_path / "c")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out" / "shelf"
+    edit(folder, lambda content: content["steps"][0].update(start=0, time=0.5, end=0.9))
+    edit(folder, lambda content: content["steps"].__delitem__(slice(1, None)))
+    assert stepreel("render", folder).returncode == 0
+    (step,) = read_storyboard(folder / "storyboard.json").steps
+    picture = cv2.imread(str(folder / step.picture))
+    assert step.picture.endswith("-at-0.50s.jpg")
+    assert abs(float(picture.mean()) - 20) < 8
+
+    video.unlink()
+    edit(folder, lambda content: content["steps"][0].update(time=0.75))
+    done = stepreel("render", folder)
+    assert done.returncode == 0
+    assert "no picture of it" in done.stderr
+    assert read_storyboard(folder / "storyboard.json").steps[0].picture is None
 
 
 def test_render_names_what_does_not_fit_the_schema_and_does_the_rest(folder, tmp_path):

@@ -40,11 +40,15 @@ def render(
 
 
 def _render(path: Path) -> None:
+    from stepreel.report.pictures import retake_pictures
     from stepreel.report.write import PAGE, render_again
     from stepreel.storyboard.editing import make_consistent
     from stepreel.storyboard.schema import read_storyboard
 
     board = make_consistent(read_storyboard(path), path)
+    board, problems = retake_pictures(board, path.parent)
+    for problem in problems:
+        warn(f"stepreel: {path}: {problem}")
     render_again(board, path)
     say(f"{board.title}: {counted(len(board.steps), 'step')}")
     say(f"  storyboard: {path.parent / PAGE}")

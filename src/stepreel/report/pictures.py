@@ -1,11 +1,15 @@
-"""Read a storyboard's pictures back from its folder, to render its page again."""
+"""A storyboard's pictures when its page is rendered again: read back, or taken again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from stepreel.errors import StepreelError
 from stepreel.report.addresses import path_inside
-from stepreel.storyboard.schema import Storyboard
+from stepreel.storyboard.picture_files import picture_file, shows_another_moment
+from stepreel.storyboard.schema import KeyStep, Storyboard
+from stepreel.system.files import write_bytes
+from stepreel.types import VideoFile
 
 
 def read_pictures(board: Storyboard, folder: Path) -> tuple[dict[int, bytes], bytes | None]:
@@ -24,3 +28,42 @@ def _read(folder: Path, file: str | None) -> bytes | None:
         return path.read_bytes() if path else None
     except OSError:
         return None
+
+
+def retake_pictures(board: Storyboard, folder: Path) -> tuple[Storyboard, list[str]]:
+    """Take pictures of steps whose moment was edited, from the recording; return also problems.
+
+    Without the recording, such a step has no picture: one of another moment would be wrong.
+    """
+    moved = [s for s in board.steps if s.picture and shows_another_moment(s.picture, s.time)]
+    if not moved:
+        return board, []
+    problem = ""
+    try:
+        video = _video_of(board, folder)
+        retaken = {step.index: _retake(step, video, folder) for step in moved}
+    except StepreelError as reason:
+        problem = f"{len(moved)} of its steps have a new moment, but no picture of it: {reason}"
+        retaken = {step.index: step.model_copy(update={"picture": None}) for step in moved}
+    steps = [retaken.get(step.index, step) for step in board.steps]
+    return board.model_copy(update={"steps": steps}), [problem] if problem else []
+
+
+def _retake(step: KeyStep, video: VideoFile, folder: Path) -> KeyStep:
+    from stepreel.video.previews import picture_at
+
+    file = picture_file(step.index, step.time)
+    write_bytes(folder / file, picture_at(video, step.time))
+    return step.model_copy(update={"picture": file})
+
+
+def _video_of(board: Storyboard, folder: Path) -> VideoFile:
+    """Open the recording; it must be the one the storyboard was made of."""
+    from stepreel.video.decode import probe
+
+    if board.recording.kind != "video" or board.recording.file is None:
+        raise StepreelError("there is no video")
+    video = probe(folder / board.recording.file)
+    if video.fingerprint != board.recording.fingerprint:
+        raise StepreelError(f"{video.name} is not the video this storyboard was made of")
+    return video

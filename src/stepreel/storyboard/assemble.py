@@ -16,6 +16,7 @@ from stepreel.steps.confidence import MEANING, calibration
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from
 from stepreel.storyboard.notes import notes_on_steps
+from stepreel.storyboard.picture_files import picture_file
 from stepreel.storyboard.schema import (
     ConfidenceScale,
     KeyStep,
@@ -138,18 +139,10 @@ def _steps(
                 is_repeat=is_repeat,
                 confidence=round(segment.confidence, 4),
                 margin=round(segment.margin, 4),
-                picture=_picture_file(index, time) if with_pictures else None,
+                picture=picture_file(index, time) if with_pictures else None,
             )
         )
     return steps
-
-
-def _picture_file(index: int, time: float) -> str:
-    """Return the file name of a step's picture, which contains the time it shows.
-
-    An interrupted run into the same folder then cannot replace pictures of an earlier storyboard.
-    """
-    return f"pictures/step-{index:02d}-at-{time:.2f}s.jpg"
 
 
 def _background_runs(

@@ -13,10 +13,17 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.errors import RecordingError
 from stepreel.system.store import read_slice
-from stepreel.types import Seconds
-from stepreel.video.decode import Picture
-from stepreel.video.moments import PICTURE_PIXELS, Moment
+from stepreel.types import Seconds, VideoFile
+from stepreel.video.decode import Decoding, Picture, frames_from, shrink
+from stepreel.video.moments import (
+    LEAD_SECONDS,
+    PICTURE_PIXELS,
+    STAMP_TOLERANCE_SECONDS,
+    Moment,
+    fit_inside,
+)
 
 QUALITY = 75
 STRIP_TILES = 150
@@ -113,6 +120,19 @@ class Previews:
         scale = TILE_PIXELS / max(small.shape[:2])
         size = (max(1, round(small.shape[1] * scale)), max(1, round(small.shape[0] * scale)))
         return np.asarray(cv2.resize(small, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def picture_at(video: VideoFile, seconds: float) -> bytes:
+    """Return the JPEG of the frame that is displayed at a time."""
+    shown = None
+    for frame, start in frames_from(video, max(0.0, seconds - LEAD_SECONDS), Decoding()):
+        if shown is not None and start > seconds + STAMP_TOLERANCE_SECONDS:
+            break
+        shown = frame
+    if shown is None:
+        raise RecordingError(f"{video.name}: no frame can be decoded at {seconds:g} s")
+    size = fit_inside(video.width, video.height, PICTURE_PIXELS)
+    return encode_jpeg(shrink(shown, size, "rgb24"), QUALITY)
 
 
 def encode_jpeg(rgb: Picture, quality: int) -> bytes:
