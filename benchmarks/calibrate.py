@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from calibrate_cases import SOURCES, Case, cases_of
+from calibrate_cases import SOURCES, Case, ChanceCase, cases_of, chance_cases
 from calibrate_tables import END, START, TABLES, confidence_block, tables
 from scipy.optimize import minimize
 
@@ -31,7 +31,6 @@ CALIBRATION = ROOT / "src" / "stepreel" / "steps" / "calibration.json"
 DOCUMENT = ROOT / "docs" / "results.md"
 RIDGE = 0.01  # of standardised weights, against the mean log-loss
 CLEAR = 0.25
-CHANCE = ("number", "part")
 
 
 class Rows:
@@ -43,7 +42,7 @@ class Rows:
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
         self.evidence = {name: self._join([c.evidence[name] for c in cases]) for name in EVIDENCE}
-        self.chance = {name: self._join([case.chance[name] for case in cases]) for name in CHANCE}
+        self.counts = self._join([np.full(len(c.right), len(c.right)) for c in cases])
         self.right = self._join([case.right for case in cases]).astype(float)
         self.chance_rate = self._join([np.full(len(c.right), c.chance_rate) for c in cases])
         groups = [(case.source, case.is_noise) for case in cases]
@@ -89,8 +88,7 @@ def fit_logistic(
 
 def log_odds_of_chance(rows: Rows) -> np.ndarray:
     """Return the log-odds of the equal parts' rate, which is known here; away from 0 and 1."""
-    counts = np.exp(rows.chance["number"])
-    rate = (rows.chance_rate * counts + 0.5) / (counts + 1)
+    rate = (rows.chance_rate * rows.counts + 0.5) / (rows.counts + 1)
     return np.log(rate / (1 - rate))
 
 
@@ -124,13 +122,21 @@ def choose_evidence(cases: Sequence[Case]) -> list[str]:
     return chosen
 
 
-def fit(cases: Sequence[Case]) -> Calibration:
+def fit_chance(cases: Sequence[ChanceCase]) -> LogisticModel:
+    """Fit the rate of equal parts; every source counts the same."""
+    names = [case.source for case in cases]
+    weight = np.array([1 / names.count(name) for name in names])
+    inputs = {name: np.array([case.inputs[name] for case in cases]) for name in cases[0].inputs}
+    rates = np.array([case.rate for case in cases])
+    return fit_logistic(inputs, rates, weight / weight.mean(), np.zeros(len(cases)))
+
+
+def fit(cases: Sequence[Case], equal_parts: Sequence[ChanceCase]) -> Calibration:
     """Fit the calibration; cases that are recognised as noise get no confidence anyway."""
     usable = [case for case in cases if not case.is_white]
     rows = Rows(usable)
-    zeros = np.zeros(len(rows.right))
     return Calibration(
-        chance=fit_logistic(rows.chance, rows.chance_rate, rows.weight, zeros),
+        chance=fit_chance(equal_parts),
         lift=fit_lift(rows, choose_evidence(usable)),
         clear=CLEAR,
         sources={
@@ -171,9 +177,16 @@ def main() -> None:
     names = list(dict.fromkeys(case.source for case in cases))
     if len(names) < 3:
         raise SystemExit(f"{len(names)} sources found; at least 3 are needed to leave one out")
-    left_out = {name: fit([case for case in cases if case.source != name]) for name in names}
+    equal_parts = list(chance_cases(options.data))
+    left_out = {
+        name: fit(
+            [case for case in cases if case.source != name],
+            [case for case in equal_parts if case.source != name],
+        )
+        for name in names
+    }
     confidence = [stated(case, left_out[case.source]) for case in cases]
-    fitted = fit(cases)
+    fitted = fit(cases, equal_parts)
     text = tables(cases, confidence, fitted)
     print(text)
     if options.write:

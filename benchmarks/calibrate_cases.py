@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from stepreel.config import load_settings
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.catalog import DATASETS
+from stepreel.evaluation.metrics.timed_steps import true_segments
 from stepreel.evaluation.prepare import PreparedTask, prepare_task
 from stepreel.evaluation.truth.annotation import BACKGROUND, Problems
 from stepreel.features.feature_files import FeatureRecording
@@ -22,6 +23,7 @@ from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise,
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.system.store import Store
+from stepreel.types import Seconds, moment_seconds
 
 RATE = 5.0  # moments per second, about as many as videos have
 SHUFFLED, RANDOM, SMOOTH = "shuffled", "random", "smooth"
@@ -57,6 +59,9 @@ SOURCES = (
     Source("Breakfast", "breakfast", ("breakfast_coffee",), 5, 3.0),
     Source("CaptainCook4D", "npz", ("captaincook4d",), 10, 10.0),
 )
+
+ANNOTATIONS = Source("EgoProceL", "egoprocel", ("egoprocel",), 0, 0.0)
+NUMBERS = (2, 3, 4, 6, 8, 12, 17, 25, 35, 50, 75, 110, 160, 240)  # of equal parts
 
 
 @dataclass(frozen=True)
@@ -113,8 +118,7 @@ def _tasks(source: Source, data: Path) -> Iterator[PreparedTask]:
         request = Request(data / folder, problems, cues=source.cues)
         for task in DATASETS[source.format].read(request):
             first = task.recordings[0].features
-            assert first is not None
-            rate = RATE if first().moment_seconds < 1 / RATE else None
+            rate = RATE if first is not None and first().moment_seconds < 1 / RATE else None
             yield prepare_task(task, problems, labels_rate=RATE, rate=rate)
 
 
@@ -134,6 +138,28 @@ def noisy(recording: FeatureRecording, kind: str) -> FeatureRecording:
             )
         tracks[cue] = replace(track, features=features.astype(np.float32))
     return replace(recording, tracks=tracks, fingerprint=f"{recording.fingerprint}-{kind}")
+
+
+@dataclass(frozen=True)
+class ChanceCase:
+    """How often equal parts of one recording are right; needs nothing but its labels."""
+
+    source: str
+    inputs: dict[str, float]
+    rate: float
+
+
+def chance_cases(data: Path) -> Iterator[ChanceCase]:
+    """Yield cases of all sources, and of EgoProceL, of which only annotations are available."""
+    for source in (*SOURCES, ANNOTATIONS):
+        for task in _tasks(source, data):
+            for times, labels in zip(task.times, task.truth, strict=True):
+                segments = segments_of(times, labels)[0]
+                seconds = float(times[-1] - times[0]) + moment_seconds(times)
+                for count in NUMBERS if len(segments) else ():
+                    inputs = {k: float(v[0]) for k, v in chance_inputs(count, seconds).items()}
+                    rate = rate_of_equal_parts(segments, seconds, count)
+                    yield ChanceCase(source.name, inputs, rate)
 
 
 def _judge(
@@ -157,35 +183,34 @@ def _judge(
     ]
     task = TaskSteps(recordings, embeddings, clusterings, key_steps, settings)
     for position, (recording, labels) in enumerate(zip(recordings, truth, strict=True)):
-        segments, steps = true_segments(recording, labels)
+        segments, steps = segments_of(recording.times, labels)
         extents = task.extents(position)
         if not len(segments) or not len(extents):
             continue
         matched = match(extents, segments)
-        edges = np.linspace(0, recording.duration_seconds, len(extents) + 1)
-        parts = np.stack([edges[:-1], edges[1:]], axis=1)
         yield Case(
             source=source.name,
             variant=variant,
             evidence={name: measure(task, position) for name, measure in EVIDENCE.items()},
-            chance=chance_inputs(task, position),
+            chance=chance_inputs(len(extents), recording.duration_seconds),
             right=matched >= 0,
             true_step=np.where(matched >= 0, steps[matched], BACKGROUND),
             cluster=np.array([segment.cluster for segment in key_steps[position].segments]),
-            chance_rate=float((match(parts, segments) >= 0).mean()),
+            chance_rate=rate_of_equal_parts(segments, recording.duration_seconds, len(extents)),
             is_white=is_white_noise(task, position),
         )
 
 
-def true_segments(recording: FeatureRecording, labels: np.ndarray) -> tuple[Values, np.ndarray]:
+def segments_of(times: Seconds, labels: np.ndarray) -> tuple[Values, np.ndarray]:
     """Return (start, end) of every run of one true step, and the step's id."""
-    first = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1])
-    last = np.concatenate([first[1:], [len(labels)]]) - 1
-    extents = np.stack(
-        [recording.times[first], recording.times[last] + recording.moment_seconds], axis=1
-    )
-    is_step = labels[first] != BACKGROUND
-    return extents[is_step], labels[first][is_step]
+    segments = true_segments(labels, times)
+    return np.stack([segments.starts, segments.ends], axis=1), segments.ids
+
+
+def rate_of_equal_parts(segments: Values, seconds: float, count: int) -> float:
+    """Return the share of `count` equal parts of a recording that are right."""
+    edges = np.linspace(0, seconds, count + 1)
+    return float((match(np.stack([edges[:-1], edges[1:]], axis=1), segments) >= 0).mean())
 
 
 def match(extents: Values, segments: Values) -> np.ndarray:

@@ -10,7 +10,7 @@ recording,
 are estimated from `calibration.json`, which `benchmarks/calibrate.py` fits to labelled recordings
 of other tasks:
 
-    logit p₀ = a₀ + weights · (log of the number of steps, log of the length of an equal part)
+    logit p₀ = a₀ + weights · (logs of number and length of equal parts, their squares and product)
     logit p  = logit p₀ + a + weights · evidence
 """
 
@@ -107,18 +107,25 @@ def confidences(task: TaskSteps, position: int, fitted: Calibration) -> list[flo
     count = len(task.key_steps[position].segments)
     if not count or is_white_noise(task, position):
         return [0.0] * count
-    chance_log_odds = fitted.chance.log_odds(chance_inputs(task, position), count)
+    seconds = task.recordings[position].duration_seconds
+    chance_log_odds = fitted.chance.log_odds(chance_inputs(count, seconds), count)
     evidence = {name: EVIDENCE[name](task, position) for name in fitted.lift.weights}
     chance = probability(chance_log_odds)
     right = probability(chance_log_odds + fitted.lift.log_odds(evidence, count))
     return [float(value) for value in np.clip((right - chance) / (1 - chance), 0.0, 1.0)]
 
 
-def chance_inputs(task: TaskSteps, position: int) -> dict[str, Values]:
-    """Return what p₀ is estimated from."""
-    count = len(task.key_steps[position].segments)
-    part = task.recordings[position].duration_seconds / count
-    return {"number": np.full(count, np.log(count)), "part": np.full(count, np.log(part))}
+def chance_inputs(count: int, seconds: float) -> dict[str, Values]:
+    """Return what p₀ of `count` equal parts of a recording is estimated from, once per part."""
+    number, part = np.log(count), np.log(max(seconds, 1e-3) / count)
+    values = {
+        "number": number,
+        "part": part,
+        "number²": number**2,
+        "part²": part**2,
+        "number·part": number * part,
+    }
+    return {name: np.full(count, value) for name, value in values.items()}
 
 
 def probability(log_odds: Values) -> Values:
