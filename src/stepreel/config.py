@@ -19,6 +19,11 @@ from pydantic import (
 
 from stepreel.errors import SettingsError
 
+MOST_CLUSTERS = 1000
+MOST_FPS = 1e6
+LEAST_FPS = 1e-6
+LONGEST_SETTING = 1e6  # seconds, eleven days; no recording of a task is longer
+
 
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -78,9 +83,14 @@ CueChoice = Literal["main", "all"] | tuple[str, ...]
 Cues = Annotated[
     CueChoice, BeforeValidator(_parse_cues), Expected("main, all, or comma-separated names of cues")
 ]
-Epochs = Annotated[tuple[int, ...], BeforeValidator(_split)]
+Epochs = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...],
+    Field(max_length=1000),
+    BeforeValidator(_split),
+]
+Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 CueWeights = Annotated[
-    Literal["paper", "all-pairs", "main-cue"] | tuple[tuple[float, ...], ...],
+    Literal["paper", "all-pairs", "main-cue"] | tuple[tuple[Weight, ...], ...],
     BeforeValidator(_parse_rows),
     Expected("paper, all-pairs, main-cue, or rows of numbers such as 1,1; 0,1"),
 ]
@@ -96,6 +106,7 @@ class ExtractSettings(_Settings):
     shard_seconds: float = Field(
         600.0,
         ge=1,
+        le=LONGEST_SETTING,
         description="Length of the shards in which features are saved; "
         "at most this much is extracted again after an interruption.",
     )
@@ -108,10 +119,10 @@ class LossSettings(_Settings):
     """The BMC2 loss."""
 
     window_seconds: float = Field(
-        10.0, gt=0, description="σ: moments at most this far apart are similar."
+        10.0, gt=0, le=LONGEST_SETTING, description="σ: moments at most this far apart are similar."
     )
     window_frames: OptionalNumber = Field(
-        None, gt=0, description="σ in moments of the track; overrides window_seconds."
+        None, gt=0, le=1e8, description="σ in moments of the track; overrides window_seconds."
     )
     bootstrap: Bootstrap = Field(
         "union", description="How similar-looking moments are used: see `windows.choose_pairs`."
@@ -124,28 +135,31 @@ class LossSettings(_Settings):
         description="λ: a name (paper: all-pairs for up to two cues, else main-cue), or rows.",
     )
     alignment_weight: float = Field(
-        0.0, ge=0, description="Weight of the soft-DTW alignment between recordings."
+        0.0, ge=0, le=1e6, description="Weight of the soft-DTW alignment between recordings."
     )
     alignment_smoothing: float = Field(
-        0.1, gt=0, description="Smoothing of soft-DTW; near 0 it is plain DTW."
+        0.1, gt=0, le=1e6, description="Smoothing of soft-DTW; near 0 it is plain DTW."
     )
 
 
 class TrainSettings(_Settings):
     """How the encoder is trained."""
 
-    n_chunks: int = Field(1024, ge=2, description="N: moments sampled from each recording.")
+    n_chunks: int = Field(
+        1024, ge=2, le=100_000, description="N: moments sampled from each recording."
+    )
     chunks_of_mean_length: OptionalNumber = Field(
         None,
         gt=0,
+        le=1000,
         description="N as a fraction of the recordings' mean length; overrides n_chunks.",
     )
     temporal_extent: float = Field(
         1.0, gt=0, le=1, description="β: fraction of a recording that one sample covers."
     )
     batch_size: int = Field(4, ge=1, le=1024)
-    epochs: int = Field(300, ge=1, description="Maximum number of epochs.")
-    learning_rate: float = Field(1e-3, gt=0)
+    epochs: int = Field(300, ge=1, le=1_000_000, description="Maximum number of epochs.")
+    learning_rate: float = Field(1e-3, gt=0, le=1e3)
     drop_after_epochs: Epochs = Field(
         (), description="Divide the learning rate by 10 after each of these epochs."
     )
@@ -153,10 +167,16 @@ class TrainSettings(_Settings):
         "none", description="recording: z-score every feature over its recording."
     )
     average_seconds: float = Field(
-        0.0, ge=0, description="Length of the moving average over a moment's features; 0: none."
+        0.0,
+        ge=0,
+        le=LONGEST_SETTING,
+        description="Length of the moving average over a moment's features; 0: none.",
     )
     checkpoint_seconds: float = Field(
-        5.0, ge=0, description="Time between checkpoints; at most this much is lost in a crash."
+        5.0,
+        ge=0,
+        le=LONGEST_SETTING,
+        description="Time between checkpoints; at most this much is lost in a crash.",
     )
     stop_when_settled: bool = Field(False, description="Stop once the loss stops falling.")
     seed: int = Field(0, ge=0, le=2**32 - 1)
@@ -169,9 +189,9 @@ class EncoderSettings(_Settings):
     positions: Literal["raw", "none", "after-mlp"] = Field(
         "raw", description="Where the time encoding is added; after-mlp is known to collapse."
     )
-    width: int = Field(128, ge=2)
-    n_layers: int = Field(2, ge=1, description="Layers of the transformer or LSTM.")
-    n_heads: int = Field(2, ge=1, description="Attention heads of the transformer.")
+    width: int = Field(128, ge=2, le=16_384)
+    n_layers: int = Field(2, ge=1, le=256, description="Layers of the transformer or LSTM.")
+    n_heads: int = Field(2, ge=1, le=1024, description="Attention heads of the transformer.")
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:
@@ -191,20 +211,30 @@ class EmbedSettings(_Settings):
 class KeyStepSettings(_Settings):
     """Algorithm 1, and which of its segments are shown."""
 
-    n_clusters: int = Field(7, ge=1, le=1000, description="K: number of kinds of steps.")
+    n_clusters: int = Field(7, ge=1, le=MOST_CLUSTERS, description="K: number of kinds of steps.")
     background_ratio: float = Field(
         0.1, ge=0, lt=1, description="α: fraction of each cluster that is trimmed."
     )
     leave_out_pauses: bool = Field(
         False, description="Exclude pauses: moments that look similar at all borders between steps."
     )
-    split_gap_seconds: float = Field(2.0, gt=0, description="γ: a longer gap starts a new step.")
-    min_step_seconds: float = Field(1.0, ge=0, description="Shorter segments are not shown.")
+    split_gap_seconds: float = Field(
+        2.0, gt=0, le=LONGEST_SETTING, description="γ: a longer gap starts a new step."
+    )
+    min_step_seconds: float = Field(
+        1.0, ge=0, le=LONGEST_SETTING, description="Shorter segments are not shown."
+    )
     top: OptionalCount = Field(
-        None, ge=1, description="Show at most this many steps, those nearest their cluster centre."
+        None,
+        ge=1,
+        le=1_000_000,
+        description="Show at most this many steps, those nearest their cluster centre.",
     )
     background_seconds: float = Field(
-        2.0, ge=0, description="Shortest run of moments that is called background."
+        2.0,
+        ge=0,
+        le=LONGEST_SETTING,
+        description="Shortest run of moments that is called background.",
     )
 
 
@@ -268,6 +298,17 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:
             raise SettingsError(f"{assignment!r} is not of the form name=value (train.epochs=20)")
         parsed[name.strip()] = value.strip()
     return parsed
+
+
+def check_rate(value: float | None, *, option: str) -> None:
+    """Raise SettingsError unless a number of frames or moments per second can be right.
+
+    >>> check_rate(25.0, option="--fps")
+    """
+    if value is not None and not LEAST_FPS <= value <= MOST_FPS:
+        raise SettingsError(
+            f"{option}: {value:g} is not a rate; expected {LEAST_FPS:g} to {MOST_FPS:g} per second"
+        )
 
 
 def pick_cues(chosen: CueChoice, cues: Sequence[str], *, setting: str) -> list[str]:

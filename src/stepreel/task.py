@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from stepreel.config import Settings
+from stepreel.config import Settings, check_rate
 from stepreel.cues import make_cues
 from stepreel.errors import SettingsError
 from stepreel.features.sources import (
@@ -89,8 +88,7 @@ def _check_sources(sources: Sequence[Source], reading: FeatureReading) -> None:
             "--cues, --fps and --times (cues=…, fps=…, times=…) are for feature files, and these "
             "are videos; --set extract.cues=… (extract__cues=…) names cues of videos"
         )
-    if reading.fps is not None and not 0 < reading.fps < math.inf:
-        raise SettingsError(f"--fps (fps=…): {reading.fps:g} is not a rate above 0")
+    check_rate(reading.fps, option="--fps (fps=…)")
     files = [os.path.realpath(source) for source in sources if isinstance(source, Path)]
     if twice := [file for file in files if files.count(file) > 1]:
         raise SettingsError(f"{Path(twice[0]).name} is named twice; name every recording once")

@@ -16,6 +16,8 @@ Seconds = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+LONGEST_SECONDS = 1e9  # of a recording, decades: longer ones are in other units or damaged
+
 _SURROGATES = re.compile("[\ud800-\udfff]")  # also how Python represents undecodable file names
 
 Progress = Callable[[str, float, float], None]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
 import zipfile
 
@@ -192,21 +191,13 @@ def test_a_header_that_states_more_than_the_file_contains_allocates_no_memory(tm
             read_features(tmp_path / name, fps=1.0)
 
 
-def test_arrays_larger_than_the_memory_are_rejected(tmp_path, monkeypatch):
+def test_arrays_larger_than_the_free_memory_are_rejected(tmp_path):
     import h5py
 
-    np.save(tmp_path / "a.npy", GAZE)
-    np.savez_compressed(tmp_path / "a.npz", gaze=GAZE, times=TIMES)
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("gaze", (10**9, 10**6), "f4", chunks=(1, 1))
-    with pytest.raises(RecordingError, match=r"a\.h5: .* contains 4,000,000,000,000,000 bytes"):
+    with pytest.raises(RecordingError, match=r"a\.h5: .*\(it needs 20000000\.0 GB of memory, and "):
         read_features(tmp_path / "a.h5", fps=1.0)
-    monkeypatch.setattr(os, "sysconf", lambda name: 8, raising=False)
-    for name, size in (("a.npy", 96), ("a.npz", 144)):
-        with pytest.raises(
-            RecordingError, match=rf"{name}: .* contains {size} bytes .* is 64 bytes"
-        ):
-            read_features(tmp_path / name, fps=1.0)
 
 
 def test_a_lack_of_memory_names_the_file(tmp_path, monkeypatch):

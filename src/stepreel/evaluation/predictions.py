@@ -15,14 +15,17 @@ from stepreel.evaluation.truth.annotation import NO_STEP, Problems, location
 from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
 from stepreel.evaluation.truth.formats import FORMATS, STORYBOARD, find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
+from stepreel.evaluation.truth.npz_labels import check_number
 from stepreel.evaluation.truth.step_list import (
+    MAX_DIGITS,
+    MOST_STEPS,
     StepList,
     is_background,
     number_by_name,
     split_number,
 )
 from stepreel.evaluation.truth.storyboard_labels import labels_of_storyboard
-from stepreel.features.array_files import read_arrays
+from stepreel.features.array_files import ArrayHeader, read_arrays
 from stepreel.storyboard.schema import read_storyboard
 from stepreel.types import Labels
 
@@ -91,18 +94,22 @@ def read_predictions(
 def _read_board(path: Path) -> tuple[str, LoadedPrediction]:
     board = read_storyboard(path)
     seconds = board.recording.duration_seconds
-    stated = board.settings.get("key_steps", {}).get("n_clusters")
     spans = SpanLabels(partial(labels_of_storyboard, board), 0.0, seconds, seconds)
     return Path(board.recording.name).stem, LoadedPrediction(
         spans,
-        stated if isinstance(stated, int) else None,
+        board.n_clusters,
         ShownSteps.of_steps([(step.start, step.end, step.time) for step in board.steps]),
     )
 
 
 def _read_npz(path: Path) -> MomentLabels:
+    def choose(headers: Mapping[str, ArrayHeader]) -> list[str]:
+        name = next((name for name in LABEL_ARRAYS if name in headers), LABEL_ARRAYS[0])
+        check_number(path, name, headers)
+        return [name, "times"]
+
     try:
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, choose)
     except RecordingError as problem:
         raise DatasetError(str(problem)) from problem
     name = next((name for name in LABEL_ARRAYS if name in arrays), None)
@@ -114,7 +121,8 @@ def _read_npz(path: Path) -> MomentLabels:
         raise DatasetError(f"{location(path)}: `times` must be numbers, in seconds")
     labels, times = arrays[name], np.asarray(arrays["times"], np.float64)
     whole = labels.dtype.kind in "iu" or (
-        labels.dtype.kind == "f" and bool((np.floor(labels) == labels).all())
+        labels.dtype.kind == "f"
+        and bool((np.isfinite(labels) & (np.floor(labels) == labels)).all())
     )
     if not whole or labels.shape != times.shape or labels.ndim != 1:
         raise DatasetError(
@@ -127,6 +135,11 @@ def _read_npz(path: Path) -> MomentLabels:
         raise DatasetError(
             f"{location(path)}: `{name}` contains {labels.min():g}; expected clusters from 0, or "
             f"{NO_STEP} for no step"
+        )
+    if labels.max() >= 10.0**MAX_DIGITS:
+        raise DatasetError(
+            f"{location(path)}: `{name}` contains {labels.max():g}; expected numbers of clusters, "
+            f"of at most {MAX_DIGITS} digits"
         )
     return MomentLabels(times, labels.astype(np.int64))
 
@@ -183,6 +196,10 @@ def number_clusters(
         raise DatasetError(
             f"the predictions use {len(used)} clusters, more than the {k} of "
             "--clusters (clusters=…)"
+        )
+    if k > MOST_STEPS:
+        raise DatasetError(
+            f"the predictions use {len(used):,} clusters; at most {MOST_STEPS:,} can be scored"
         )
     are_numbered = len(used) == 0 or int(used.max()) < k
 

@@ -11,6 +11,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from stepreel.config import check_rate
 from stepreel.errors import (
     DatasetError,
     DatasetMissingError,
@@ -173,8 +174,7 @@ def _dataset_format(
         raise SettingsError(
             f"--truth (truth=…) is for videos; labels of {name} are in the dataset's folder"
         )
-    if fps is not None and fps <= 0:
-        raise SettingsError(f"fps: {fps:g} is not above 0")
+    check_rate(fps, option="--fps (fps=…)")
     return dataset_format
 
 

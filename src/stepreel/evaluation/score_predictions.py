@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stepreel.config import check_rate
 from stepreel.errors import DatasetError, SettingsError
 from stepreel.evaluation.build_results import build_results
 from stepreel.evaluation.compare import compare
@@ -30,7 +31,7 @@ from stepreel.evaluation.truth.common_moments import (
 )
 from stepreel.evaluation.truth.formats import find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
-from stepreel.evaluation.truth.step_list import number_by_name
+from stepreel.evaluation.truth.step_list import MOST_STEPS, number_by_name
 from stepreel.evaluation.write_results import Evaluation, write_evaluation
 from stepreel.system.files import check_writable
 from stepreel.types import Labels, Seconds, readable
@@ -70,9 +71,10 @@ def score(
     """
     if not 1 <= seeds <= MOST_SEEDS:
         raise SettingsError(f"seeds: {seeds} is not a number from 1 to {MOST_SEEDS}")
-    for name, value in (("fps", fps), ("rate", rate), ("clusters", clusters)):
-        if value is not None and value <= 0:
-            raise SettingsError(f"{name}: {value:g} is not above 0")
+    check_rate(fps, option="--fps (fps=…)")
+    check_rate(rate, option="--rate (rate=…)")
+    if clusters is not None and not 1 <= clusters <= MOST_STEPS:
+        raise SettingsError(f"clusters: {clusters} is not a number from 1 to {MOST_STEPS}")
     problems = Problems(lenient=lenient)
     with naming_left_out(problems):
         predictions = read_predictions(Path(prediction), problems, fps=fps)

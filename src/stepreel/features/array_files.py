@@ -1,17 +1,17 @@
 """Read named arrays from `.npy`, `.npz`, `.h5` and `.safetensors` files.
 
-Pickles are never read, because they can run code. Sizes in headers are checked before memory is
-allocated.
+Pickles are never read, because they can run code. Headers are read first: only arrays that are
+needed are read, and only if there is memory for them. Nothing but the file itself is read, although
+HDF5 files can refer to others.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
@@ -24,6 +24,8 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError
+from stepreel.system.files import check_regular_file
+from stepreel.system.machine import check_memory
 from stepreel.types import readable
 
 Arrays = dict[str, NDArray[Any]]
@@ -33,6 +35,17 @@ NPY_CUE = "features"
 NOT_NUMPY = "it is not a NumPy file; pickles can run code and are never read"
 # What zipfile raises for damaged or encrypted archives and unknown compression methods.
 DAMAGED = (BadZipFile, EOFError, LZMAError, RuntimeError, struct.error, zlib.error)
+LARGEST_BYTES = 2**62  # of an array; NumPy cannot count more
+COPY_BYTES = 16  # per value: two copies in single precision, or one of times and their differences
+# NumPy's names of the types of .safetensors files; it has none for bfloat16 and 8-bit floats.
+SAFETENSORS_TYPES = {
+    **{"BOOL": "bool", "F16": "float16", "F32": "float32", "F64": "float64", "C64": "complex64"},
+    **{
+        f"{kind}{bits}": f"{name}{bits}"
+        for kind, name in (("I", "int"), ("U", "uint"))
+        for bits in (8, 16, 32, 64)
+    },
+}
 
 
 def is_feature_file(path: Path) -> bool:
@@ -40,8 +53,11 @@ def is_feature_file(path: Path) -> bool:
     return path.suffix.lower() in READERS
 
 
-def read_arrays(path: Path) -> Arrays:
-    """Read all arrays of a file by name; RecordingError says why a file cannot be read."""
+def read_arrays(path: Path, choose: Choice | None = None) -> Arrays:
+    """Read arrays of a file by name; RecordingError says why a file cannot be read.
+
+    choose  takes the headers of all arrays and returns the names of those to read; None: all
+    """
     suffix = path.suffix.lower()
     if suffix not in READERS:
         advice = "; pickles can run code and are never read" if suffix in PICKLES else ""
@@ -49,8 +65,13 @@ def read_arrays(path: Path) -> Arrays:
             f"{readable(path.name)}: expected a file with the suffix {', '.join(READERS)}, "
             f"not {suffix or 'a file without a suffix'}{advice}"
         )
-    with explain_read_errors(path):
-        return READERS[suffix](path)
+    with explain_read_errors(path), READERS[suffix](path) as file:
+        names = file.headers if choose is None else choose(file.headers)
+        chosen = {name: file.headers[name] for name in names if name in file.headers}
+        check_memory(
+            sum(header.n_bytes + header.n_values * COPY_BYTES for header in chosen.values())
+        )
+        return {name: file.read(name) for name in chosen}
 
 
 @contextmanager
@@ -58,11 +79,14 @@ def explain_read_errors(path: Path) -> Iterator[None]:
     """Turn errors while reading a file into a RecordingError that names the file."""
     try:
         with explain_memory_errors(path):
+            check_regular_file(path)
             yield
     except FileNotFoundError:
         raise RecordingError(
             f"{readable(path.name)}: does not exist; check the name and the folder"
         ) from None
+    except RecordingError:
+        raise
     except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError) as problem:
         reason = (problem.strerror or problem) if isinstance(problem, OSError) else problem
         raise RecordingError(
@@ -90,12 +114,40 @@ class ArrayHeader:
     dtype: np.dtype[Any]
 
     @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def n_values(self) -> int:
+        """The number of values in the array."""
+        return math.prod(self.shape)
+
+    @property
     def n_bytes(self) -> int:
         """Size of the array in memory."""
-        return math.prod(self.shape) * self.dtype.itemsize
+        return self.n_values * self.dtype.itemsize
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether NumPy can have such an array, even an empty one: (0, 10**20) is too large."""
+        size = math.prod(n for n in self.shape if n) * max(1, self.dtype.itemsize)
+        return size <= LARGEST_BYTES
 
     def __str__(self) -> str:
-        return f"{str(self.dtype)[:40]} {self.shape}"
+        return f"{str(self.dtype)[:40]} {str(self.shape)[:80]}"
+
+
+@dataclass(frozen=True)
+class ArrayFile:
+    """An open file: the headers of its arrays, and a function that reads one of them."""
+
+    headers: Mapping[str, ArrayHeader]
+    read: Callable[[str], NDArray[Any]]
+
+
+Choice = Callable[[Mapping[str, ArrayHeader]], Collection[str]]
+"""Takes the headers of a file's arrays and returns the names of those to read."""
 
 
 def read_headers(path: Path) -> dict[str, ArrayHeader]:
@@ -133,6 +185,8 @@ def _header(file: IO[bytes], n_bytes: int) -> ArrayHeader:
             f"its header states {header}, which is {header.n_bytes:,} bytes, but the file "
             f"contains only {rest:,}; is it damaged or truncated?"
         )
+    if not header.is_possible:
+        raise ValueError(f"its header states {header}, which no array can have; is it damaged?")
     return header
 
 
@@ -174,65 +228,90 @@ def _member_header(archive: ZipFile, member: ZipInfo) -> ArrayHeader:
             ) from problem
 
 
-def _check_memory(n_bytes: int) -> None:
-    """Raise ValueError if arrays are larger than the machine's memory, where that is known."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # unknown on Windows; reading may fail later
-        return
-    if n_bytes > memory:
-        raise ValueError(
-            f"it contains {n_bytes:,} bytes of numbers, but this machine's memory is "
-            f"{memory:,} bytes"
-        )
+@contextmanager
+def _open_npy(path: Path) -> Iterator[ArrayFile]:
+    yield ArrayFile(
+        {NPY_CUE: read_headers(path)[""]}, lambda name: np.load(path, allow_pickle=False)
+    )
 
 
-def _read_npy(path: Path) -> Arrays:
-    _check_memory(sum(header.n_bytes for header in read_headers(path).values()))
-    return {NPY_CUE: np.load(path, allow_pickle=False)}
-
-
-def _read_npz(path: Path) -> Arrays:
+@contextmanager
+def _open_npz(path: Path) -> Iterator[ArrayFile]:
     with _unzipped(path) as archive:
         members = _members(archive)
-        headers = [_member_header(archive, member) for member in members.values()]
-        _check_memory(sum(header.n_bytes for header in headers))
-        return {
-            name: npy_format.read_array(archive.open(member), allow_pickle=False)
-            for name, member in members.items()
-        }
+
+        def read(name: str) -> NDArray[Any]:
+            with archive.open(members[name]) as file:
+                return npy_format.read_array(file, allow_pickle=False)
+
+        headers = {name: _member_header(archive, member) for name, member in members.items()}
+        yield ArrayFile(headers, read)
 
 
-def _read_safetensors(path: Path) -> Arrays:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+@contextmanager
+def _open_safetensors(path: Path) -> Iterator[ArrayFile]:
+    from safetensors import SafetensorError, safe_open
 
     try:
-        arrays: Arrays = load_file(path)
+        with safe_open(path, framework="np") as file:
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            types = {name: part.get_dtype() for name, part in slices.items()}
+            if unknown := [name for name in types if types[name] not in SAFETENSORS_TYPES]:
+                raise ValueError(
+                    f"`{unknown[0]}` contains {types[unknown[0]]}, which NumPy does not have; "
+                    "save it as F32"
+                )
+            headers = {
+                name: ArrayHeader(tuple(part.get_shape()), np.dtype(SAFETENSORS_TYPES[types[name]]))
+                for name, part in slices.items()
+            }
+            yield ArrayFile(headers, file.get_tensor)
     except SafetensorError as problem:
         raise ValueError(str(problem)) from problem
-    return arrays
 
 
-def _read_h5(path: Path) -> Arrays:
+@contextmanager
+def _open_h5(path: Path) -> Iterator[ArrayFile]:
     import h5py
 
-    arrays: Arrays = {}
+    headers: dict[str, ArrayHeader] = {}
 
-    def read_item(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in REAL_NUMBERS:
-            _check_memory(sum(x.nbytes for x in arrays.values()) + item.size * item.dtype.itemsize)
-            arrays[name] = item[()]
+    # Both return what is wrong, if anything is, which ends the visit.
+    def check_link(name: str, link: object) -> str | None:
+        if isinstance(link, h5py.HardLink):
+            return None
+        return (
+            f"`{name}` is a link to {_target(link)}; links are not followed, because they can "
+            "lead to other files: copy the data itself into this file"
+        )
+
+    def check_item(name: str, item: object) -> str | None:
+        if not isinstance(item, h5py.Dataset) or item.shape is None:
+            return None
+        if item.external is not None or item.is_virtual:
+            return (
+                f"`{name}` is stored in other files, which are not read; copy the data itself "
+                "into this file"
+            )
+        if item.dtype.kind in REAL_NUMBERS:
+            headers[name] = ArrayHeader(item.shape, item.dtype)
+        return None
 
     with h5py.File(path, "r") as file:
-        file.visititems(read_item)
-    return arrays
+        if wrong := file.visititems_links(check_link) or file.visititems(check_item):
+            raise ValueError(wrong)
+        yield ArrayFile(headers, lambda name: file[name][()])
 
 
-READERS: Mapping[str, Callable[[Path], Arrays]] = {
-    ".npy": _read_npy,
-    ".npz": _read_npz,
-    ".safetensors": _read_safetensors,
-    ".h5": _read_h5,
-    ".hdf5": _read_h5,
+def _target(link: object) -> str:
+    file, place = getattr(link, "filename", ""), getattr(link, "path", "something else")
+    return readable(f"{place} in {file}" if file else place)[:200]
+
+
+READERS: Mapping[str, Callable[[Path], AbstractContextManager[ArrayFile]]] = {
+    ".npy": _open_npy,
+    ".npz": _open_npz,
+    ".safetensors": _open_safetensors,
+    ".h5": _open_h5,
+    ".hdf5": _open_h5,
 }

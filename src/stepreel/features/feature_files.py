@@ -26,6 +26,7 @@ from stepreel.features.array_files import (
     read_arrays,
 )
 from stepreel.types import (
+    LONGEST_SECONDS,
     FeatureTrack,
     Mask,
     Recording,
@@ -91,13 +92,20 @@ def read_features(
 
     Times come from `times`, else from `fps`, else from the file's own `times`.
     """
+    label = readable(path.name)
+    chosen: list[str] = []
+
+    def choose(headers: Mapping[str, ArrayHeader]) -> list[str]:
+        chosen.extend(_choose(label, headers, cues))
+        names = [*chosen, *(f"{cue}_valid" for cue in chosen)]
+        return names if times is not None or fps is not None else names + _names_of_times(headers)
+
     with explain_memory_errors(path):
-        arrays = read_arrays(path)
-        label = readable(path.name)
+        arrays = read_arrays(path, choose)
         return _recording(
             readable(path.stem),
             arrays,
-            cues,
+            chosen,
             lambda n: _seconds(label, _find_times(path, arrays, n, fps, times)),
             label=label,
             path=path,
@@ -179,7 +187,10 @@ def check_same_cues(recording: Recording, first: Recording) -> None:
         )
 
 
-def _choose(label: str, arrays: Mapping[str, NDArray[Any]], cues: Sequence[str]) -> list[str]:
+def _choose(
+    label: str, arrays: Mapping[str, NDArray[Any] | ArrayHeader], cues: Sequence[str]
+) -> list[str]:
+    """Return the names of the cues to use, from arrays or from their headers."""
     if TIMES in arrays and arrays[TIMES].ndim > 1:
         raise RecordingError(
             f"{label}: {TIMES!r} cannot be the name of a cue: it is the name of the times, which "
@@ -240,13 +251,22 @@ def _seconds(label: str, times: NDArray[Any]) -> Seconds:
         raise RecordingError(f"{label}: contains no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
         raise RecordingError(f"{label}: times must be finite and increasing seconds")
+    if seconds[-1] - seconds[0] > LONGEST_SECONDS:
+        raise RecordingError(
+            f"{label}: times span {seconds[-1] - seconds[0]:.3g} s, which is decades; expected "
+            "seconds (divide milliseconds by 1e3, nanoseconds by 1e9)"
+        )
     return seconds
 
 
 def _own_times(arrays: Arrays) -> NDArray[Any] | None:
     """Return the times in the file itself; in HDF5 they may be in the group of the cues."""
-    named = [array for name, array in arrays.items() if name.rpartition("/")[2] == TIMES]
-    return named[0] if len(named) == 1 else None
+    named = _names_of_times(arrays)
+    return arrays[named[0]] if len(named) == 1 else None
+
+
+def _names_of_times(arrays: Mapping[str, object]) -> list[str]:
+    return [name for name in arrays if name.rpartition("/")[2] == TIMES]
 
 
 def _times_of(path: Path, times: Path) -> NDArray[Any]:
@@ -259,10 +279,14 @@ def _times_of(path: Path, times: Path) -> NDArray[Any]:
                 f"{readable(path.name)}: no times for it in {times}; expected {path.stem}.npy, …"
             )
         times = existing[0]
-    arrays = read_arrays(times)
+
+    def choose(headers: Mapping[str, ArrayHeader]) -> list[str]:
+        return [TIMES] if TIMES in headers else list(headers)[:1]
+
+    arrays = read_arrays(times, choose)
     if not arrays:
         raise RecordingError(f"{readable(times.name)}: contains no array; expected `{TIMES}`")
-    return arrays[TIMES] if TIMES in arrays else next(iter(arrays.values()))
+    return next(iter(arrays.values()))
 
 
 def _track(
@@ -296,5 +320,7 @@ def _track(
 
 def _absent(features: NDArray[Any]) -> list[int]:
     """Return the columns without any finite value; none if that is true of all columns."""
-    empty = np.flatnonzero(~np.isfinite(np.asarray(features, np.float64)).any(axis=0))
+    if features.dtype.kind != "f":
+        return []
+    empty = np.flatnonzero(~np.isfinite(features).any(axis=0))
     return [] if len(empty) == features.shape[1] else [int(column) for column in empty]

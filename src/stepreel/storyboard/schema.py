@@ -9,9 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from stepreel.config import MOST_CLUSTERS
 from stepreel.system.contracts import Contract, published_schema, read_contract
+from stepreel.types import LONGEST_SECONDS
 
 FORMAT_VERSION: Literal[2] = 2
 
@@ -19,8 +21,10 @@ FORMAT_VERSION: Literal[2] = 2
 class Span(Contract):
     """A span of time in the recording."""
 
-    start: float = Field(ge=0, description="Start of the first moment, in seconds.")
-    end: float = Field(ge=0, description="End of the last moment, in seconds.")
+    start: float = Field(
+        ge=0, le=LONGEST_SECONDS, description="Start of the first moment, in seconds."
+    )
+    end: float = Field(ge=0, le=LONGEST_SECONDS, description="End of the last moment, in seconds.")
 
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:
@@ -39,9 +43,13 @@ class KeyStep(Span):
 
     index: int = Field(ge=1, description="Position in time order, from 1.")
     title: str = Field(description="Name of the step; can be edited.")
-    time: float = Field(ge=0, description="The moment that shows the step best, in seconds.")
+    time: float = Field(
+        ge=0, le=LONGEST_SECONDS, description="The moment that shows the step best, in seconds."
+    )
     cluster: int = Field(
-        ge=0, description="The kind of step; repeated steps have the same cluster."
+        ge=0,
+        lt=MOST_CLUSTERS,
+        description="The kind of step; repeated steps have the same cluster.",
     )
     occurrence: int = Field(
         ge=1, description="Occurrence number: 1 for the first step of its cluster, 2 for the next …"
@@ -78,7 +86,9 @@ class TimelineSpan(Span):
         "left-out: a segment that is too short or hidden by a limit, or a short pause between "
         "steps. background: 2 s or more without a step."
     )
-    cluster: int | None = Field(default=None, ge=0, description="Its cluster, if it has one.")
+    cluster: int | None = Field(
+        default=None, ge=0, lt=MOST_CLUSTERS, description="Its cluster, if it has one."
+    )
     step: int | None = Field(default=None, ge=1, description="Index of the key step it belongs to.")
 
 
@@ -104,11 +114,13 @@ class Strip(Contract):
     """One picture with thumbnails of the whole recording, row by row."""
 
     file: str = Field(description="JPEG; path relative to this file.")
-    count: int = Field(ge=1)
-    columns: int = Field(ge=1)
-    tile_width: int = Field(ge=1, description="Pixels.")
-    tile_height: int = Field(ge=1, description="Pixels.")
-    interval_seconds: float = Field(gt=0, description="Tile i shows the moment i x this.")
+    count: int = Field(ge=1, le=100_000)
+    columns: int = Field(ge=1, le=100_000)
+    tile_width: int = Field(ge=1, le=10_000, description="Pixels.")
+    tile_height: int = Field(ge=1, le=10_000, description="Pixels.")
+    interval_seconds: float = Field(
+        gt=0, le=LONGEST_SECONDS, description="Tile i shows the moment i x this."
+    )
 
 
 class PlayableVideo(Contract):
@@ -143,7 +155,7 @@ class RecordingReference(Contract):
         "null for arrays in memory."
     )
     fingerprint: str = Field(description="Hash of the content.")
-    duration_seconds: float = Field(ge=0)
+    duration_seconds: float = Field(ge=0, le=LONGEST_SECONDS)
     width: int | None = Field(
         default=None, ge=1, description="Displayed width in pixels, rotation applied; videos only."
     )
@@ -198,6 +210,26 @@ class Storyboard(Contract):
         description="Hash of the rest as `stepreel run` wrote it. If it does not match, the file "
         "was edited, and `stepreel run` does not overwrite it.",
     )
+
+    @field_validator("settings")
+    @classmethod
+    def _number_of_kinds_is_known(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        """Check the one setting that readers of a storyboard use."""
+        key_steps = settings.get("key_steps", {})
+        if not isinstance(key_steps, dict):
+            raise ValueError("key_steps must be an object of settings")
+        number = key_steps.get("n_clusters", 1)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise ValueError("key_steps.n_clusters must be a whole number")
+        if not 1 <= number <= MOST_CLUSTERS:
+            raise ValueError(f"key_steps.n_clusters must be from 1 to {MOST_CLUSTERS}")
+        return settings
+
+    @property
+    def n_clusters(self) -> int | None:
+        """How many kinds of steps were looked for, if the settings say so."""
+        number: int | None = self.settings.get("key_steps", {}).get("n_clusters")
+        return number
 
     @model_validator(mode="before")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stepreel.errors import StepreelError
+from stepreel.system.files import read_regular
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -36,7 +37,7 @@ def read_contract(
     schema_command  the command that prints the expected form
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
     except OSError as problem:
         raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:

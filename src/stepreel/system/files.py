@@ -1,4 +1,4 @@
-"""Write files atomically: a crash or a full disk never leaves a partial file."""
+"""Write files atomically, so that a crash never leaves a partial one; read only regular files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,38 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from stepreel.errors import OutputError
+from stepreel.system.machine import check_memory
+
+COPIES_OF_A_FILE = 3  # its bytes, and the text and the lines or values made from them
+
+
+def check_regular_file(path: Path) -> None:
+    """Raise OSError if `path` is a folder, pipe or device: reading one may never end."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, "it is a folder, not a file", str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file that others made; OSError if it is not a regular one."""
+    check_regular_file(path)
+    return path.open("rb")
+
+
+def read_regular(path: Path) -> bytes:
+    """Read a whole file that others made; OSError if it is not regular or too large for memory."""
+    with open_regular(path) as file:
+        check_memory(COPIES_OF_A_FILE * os.fstat(file.fileno()).st_size)
+        return file.read()
 
 
 @contextlib.contextmanager

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 LONGEST_NAME = 80
+LONGEST_BYTES = 200  # file systems allow 255, of which numbers and suffixes need some
 # Device names reserved by Windows, in any case and with any suffix.
-RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+RESERVED = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³])(\..*)?", re.IGNORECASE)
 
 
 def safe_name(stem: str) -> str:
@@ -16,10 +17,11 @@ def safe_name(stem: str) -> str:
 
     >>> safe_name('my "best" <script> take'), safe_name("-rf"), safe_name("Übung 1.v2")
     ('my-best-script-take', 'rf', 'Übung-1.v2')
-    >>> safe_name("..."), safe_name("nul")
-    ('recording', 'nul-recording')
+    >>> safe_name("..."), safe_name("nul"), safe_name("COM¹.take")
+    ('recording', 'nul-recording', 'COM¹.take-recording')
     """
-    name = re.sub(r"[^\w.]+", "-", stem).strip("-. ")[:LONGEST_NAME].strip("-. ")
+    name = re.sub(r"[^\w.]+", "-", stem).strip("-. ")[:LONGEST_NAME]
+    name = name.encode()[:LONGEST_BYTES].decode(errors="ignore").strip("-. ")
     if not name:
         return "recording"
     return f"{name}-recording" if RESERVED.fullmatch(name) else name

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from stepreel.evaluation.datasets.base import (
 from stepreel.evaluation.datasets.reading import pick_tasks, require
 from stepreel.evaluation.truth.annotation import BACKGROUND, Problems, location
 from stepreel.evaluation.truth.lines import read_lines
-from stepreel.evaluation.truth.npz_labels import LABELS, moments_of_arrays
+from stepreel.evaluation.truth.npz_labels import LABELS, check_number, moments_of_arrays
 from stepreel.evaluation.truth.rows import RawMomentLabels, build_annotation
 from stepreel.evaluation.truth.step_list import (
     MAX_DIGITS,
@@ -26,7 +27,13 @@ from stepreel.evaluation.truth.step_list import (
     number_by_name,
     parse_step_number,
 )
-from stepreel.features.array_files import REAL_NUMBERS, Arrays, explain_memory_errors, read_arrays
+from stepreel.features.array_files import (
+    REAL_NUMBERS,
+    ArrayHeader,
+    Arrays,
+    explain_memory_errors,
+    read_arrays,
+)
 from stepreel.features.feature_files import TIMES, FeatureRecording, recording_from_arrays
 from stepreel.types import cues_and_widths, moment_seconds, readable
 
@@ -109,8 +116,18 @@ def _uniquely_named(paths: Sequence[Path], problems: Problems) -> list[Path]:
     return list(unique.values())
 
 
+def _needed(path: Path, headers: Mapping[str, ArrayHeader]) -> list[str]:
+    """Return the names of labels, times and whatever can be a cue."""
+    check_number(path, LABELS, headers)
+    return [
+        name
+        for name, header in headers.items()
+        if name in (LABELS, TIMES) or name.endswith("_valid") or header.ndim == 2
+    ]
+
+
 def _load(path: Path, fps: float | None) -> _File:
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, partial(_needed, path))
     moments = moments_of_arrays(path, arrays, fps)
     widths = {
         cue: int(array.shape[1])

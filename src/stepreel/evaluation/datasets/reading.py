@@ -25,6 +25,7 @@ from stepreel.features.array_files import (
 )
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.features.recording_files import VIDEO_SUFFIXES as VIDEO_SUFFIXES
+from stepreel.system.files import open_regular
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds, readable
 
 Shape = tuple[int, ...]
@@ -132,9 +133,9 @@ def read_npy(path: Path) -> NDArray[Any]:
 def read_table(path: Path) -> NDArray[np.float64]:
     """Read numbers separated by blanks: one row per line, equally long, without header."""
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), open_regular(path) as file:
             warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-            table = np.loadtxt(path, np.float64, comments=None, ndmin=2, encoding="utf-8")
+            table = np.loadtxt(file, np.float64, comments=None, ndmin=2, encoding="utf-8")
     except (OSError, ValueError) as problem:
         raise RecordingError(
             f"{readable(path.name)}: is not a table of numbers separated by blanks ({problem})"
@@ -147,7 +148,7 @@ def read_table(path: Path) -> NDArray[np.float64]:
 def count_rows(path: Path) -> int:
     """Return the number of lines that are not empty."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return sum(1 for line in file if not line.isspace())
     except OSError as problem:
         raise RecordingError(

@@ -14,6 +14,7 @@ from stepreel.errors import DatasetError, RecordingError
 from stepreel.evaluation.datasets.reading import require
 from stepreel.evaluation.truth.annotation import Problems, location
 from stepreel.features.array_files import explain_read_errors, read_headers
+from stepreel.system.files import read_regular
 from stepreel.types import Floats, Labels, readable
 
 APPEARANCE, MOTION = "appearance", "motion"
@@ -160,7 +161,7 @@ def _mapping_path(table: Path) -> Path:
 
 def _read_mapping(path: Path) -> dict[str, object]:
     try:
-        mapping = json.loads(path.read_bytes().decode("utf-8-sig"))
+        mapping = json.loads(read_regular(path).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as problem:
         raise DatasetError(f"{location(path)}: cannot be read as JSON ({problem})") from problem
     if not isinstance(mapping, dict) or not mapping:

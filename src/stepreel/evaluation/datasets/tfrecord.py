@@ -13,6 +13,8 @@ from pathlib import Path
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import location
+from stepreel.system.files import open_regular
+from stepreel.system.machine import check_memory
 
 CHECKED_BYTES = 1_000_000  # checksums of longer data are not checked, which would be too slow
 HEADER, FOOTER = 12, 4
@@ -41,7 +43,7 @@ def read_records(path: Path) -> Iterator[Record]:
     """Read the records of a file; DatasetError names the byte at which it is damaged."""
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             offset = 0
             while offset < size:
                 header = file.read(HEADER)
@@ -52,6 +54,7 @@ def read_records(path: Path) -> Iterator[Record]:
                     raise _damaged(path, offset, "is not a TFRecord (wrong checksum of a length)")
                 if offset + HEADER + length + FOOTER > size:
                     raise _damaged(path, offset, f"ends within a record of {length} bytes")
+                check_memory(2 * length)
                 data = file.read(length)
                 (check,) = struct.unpack("<I", file.read(FOOTER))
                 if length < CHECKED_BYTES and masked_crc32c(data) != check:

@@ -124,6 +124,7 @@ def labels_of_spans(
 ) -> Labels:
     """Return the label of the span (start, end, label) that contains each time, or `elsewhere`.
 
+    times        increasing
     any_overlap  see `Annotation`
 
     >>> labels_of_spans([(1.0, 2.0, 5)], np.array([0.9, 1.0, 1.9, 2.0]), 0)
@@ -134,8 +135,8 @@ def labels_of_spans(
     moment = moment_seconds(times) if any_overlap and len(times) > 1 else 0.0
     for start, end, label in spans:
         if any_overlap:
-            inside = (times > start - moment + ROUNDING) & (times <= end + ROUNDING)
+            first = times.searchsorted(start - moment + ROUNDING, "right")
+            labels[first : times.searchsorted(end + ROUNDING, "right")] = label
         else:
-            inside = (times >= start) & (times < end)
-        labels[inside] = label
+            labels[times.searchsorted(start) : times.searchsorted(end)] = label
     return labels

@@ -16,6 +16,7 @@ from stepreel.evaluation.truth.lines import SourceFile
 from stepreel.evaluation.truth.rows import Row
 from stepreel.types import readable
 
+ANNOTATIONS = "ANNOTATION/ALIGNABLE_ANNOTATION"  # of a tier
 TIER_NAMES = ("key steps", "steps")  # the first one that exists is read
 
 
@@ -36,7 +37,7 @@ def read_eaf(file: SourceFile, fps: float | None = None) -> list[Row]:
     skipped = _skipped_seconds(path, document)
     slots = {name: seconds + skipped for name, seconds in _slots(path, document).items()}
     tier = _tier(path, document)
-    return [_row(path, element, slots) for element in tier.iter("ALIGNABLE_ANNOTATION")]
+    return [_row(path, element, slots) for element in tier.iterfind(ANNOTATIONS)]
 
 
 def _parse(file: SourceFile) -> Element:
@@ -108,8 +109,8 @@ def _slots(path: Path, document: Element) -> dict[str, float]:
 
 
 def _tier(path: Path, document: Element) -> Element:
-    tiers = [
-        tier for tier in document.iter("TIER") if tier.find(".//ALIGNABLE_ANNOTATION") is not None
+    tiers = [  # ELAN puts no tier into another one
+        tier for tier in document.iterfind("TIER") if tier.find(ANNOTATIONS) is not None
     ]
     if not tiers:
         refer = document.find(".//REF_ANNOTATION") is not None
@@ -122,7 +123,7 @@ def _tier(path: Path, document: Element) -> Element:
             name = re.sub(r"[\s_-]+", " ", _attribute(tier, "TIER_ID")).strip().casefold()
             if name in (wanted, wanted.replace(" ", "")):
                 return tier
-    return max(tiers, key=lambda tier: len(tier.findall(".//ALIGNABLE_ANNOTATION")))
+    return max(tiers, key=lambda tier: len(tier.findall(ANNOTATIONS)))
 
 
 def _row(path: Path, element: Element, slots: dict[str, float]) -> Row:

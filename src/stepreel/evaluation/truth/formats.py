@@ -24,8 +24,9 @@ STORYBOARD = "storyboard.json"
 TEXT_SUFFIXES = (".csv", ".txt")
 NOT_LABELS = re.compile(r"readme.*|licen[cs]e.*|steps\.csv|.*\.gaze\.csv", re.IGNORECASE)
 
-NUMBER = r"\s*\"?[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\"?\s*"
-EGOPROCEL_LINE = re.compile(rf"{NUMBER},{NUMBER},\s*\"?\s*\d+[\s.:]+\S.*")
+# There is one way to match any text: with two ways, long lines would take minutes.
+NUMBER = r"\s*+\"?[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?\"?\s*+"
+EGOPROCEL_LINE = re.compile(rf"{NUMBER},{NUMBER},\s*+(?:\"\s*+)?\d++[\s.:]+\S.*")
 THREE_NUMBERS = re.compile(rf"{NUMBER},{NUMBER},{NUMBER}")
 CROSSTASK_LINE = re.compile(rf"[^,]+,{NUMBER},{NUMBER}")
 
@@ -167,7 +168,7 @@ def find_label_files(folder: Path, problems: Problems) -> dict[str, Path]:
             path = path / STORYBOARD
         else:
             recording = recording_of(path.name)
-        if recording is None or not path.is_file():
+        if recording is None or not path.exists() or path.is_dir():
             continue
         name = readable(recording)
         if name in files:

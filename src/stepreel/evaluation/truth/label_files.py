@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from stepreel.errors import DatasetError, StepreelError
-from stepreel.evaluation.truth.annotation import Annotation, Problems
+from stepreel.evaluation.truth.annotation import Annotation, Problems, location
 from stepreel.evaluation.truth.common_moments import MomentLabels, SpanLabels, TimedLabels
 from stepreel.evaluation.truth.formats import FORMATS, LabelFormat, guess_format
 from stepreel.evaluation.truth.lines import SourceFile
 from stepreel.evaluation.truth.rows import RawMomentLabels, Row, build_annotation, cut_at_end
-from stepreel.evaluation.truth.step_list import StepList
+from stepreel.evaluation.truth.step_list import StepList, is_other_number
 from stepreel.types import Labels, Seconds
 
 
@@ -90,8 +90,15 @@ def parse_label_file(
     except StepreelError as problem:
         raise DatasetError(str(problem)) from problem
     if isinstance(content, RawMomentLabels):
-        return LabelFile(file.path, label_format, content.rows, content)
-    return LabelFile(file.path, label_format, content)
+        labels = LabelFile(file.path, label_format, content.rows, content)
+    else:
+        labels = LabelFile(file.path, label_format, content)
+    if wrong := min(filter(is_other_number, set(labels.labels)), default=""):
+        raise DatasetError(
+            f"{location(file.path)}: {wrong.strip()[:40]!r} is not a step; expected a name, or a "
+            "whole number"
+        )
+    return labels
 
 
 def _spans(annotation: Annotation, shift: int) -> SpanLabels:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stepreel.errors import DatasetError, DatasetMissingError
 from stepreel.evaluation.truth.annotation import location
+from stepreel.system.files import read_regular
 
 
 class SourceFile:
@@ -24,7 +25,7 @@ class SourceFile:
 def read_lines(path: Path) -> list[str]:
     """Read UTF-8 text, with or without byte-order mark; lines without line ends."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise DatasetMissingError(f"{path}: does not exist") from None
     except OSError as problem:

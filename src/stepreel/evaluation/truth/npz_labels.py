@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import BACKGROUND, location
+from stepreel.evaluation.truth.common_moments import MOST_MOMENTS
 from stepreel.evaluation.truth.lines import SourceFile
 from stepreel.evaluation.truth.rows import RawMomentLabels
 from stepreel.evaluation.truth.step_list import MAX_DIGITS
-from stepreel.features.array_files import REAL_NUMBERS, read_arrays
+from stepreel.features.array_files import REAL_NUMBERS, ArrayHeader, read_arrays
 from stepreel.features.feature_files import TIMES
 from stepreel.types import Seconds
 
@@ -26,7 +27,21 @@ def read_npz_labels(file: SourceFile, fps: float | None = None) -> RawMomentLabe
 
     fps  for files without times
     """
-    return moments_of_arrays(file.path, read_arrays(file.path), fps)
+
+    def choose(headers: Mapping[str, ArrayHeader]) -> list[str]:
+        check_number(file.path, LABELS, headers)
+        return [LABELS, TIMES]
+
+    return moments_of_arrays(file.path, read_arrays(file.path, choose), fps)
+
+
+def check_number(path: Path, name: str, headers: Mapping[str, ArrayHeader]) -> None:
+    """Raise DatasetError if an array has more labels than any recording has moments."""
+    if name in headers and headers[name].n_values > MOST_MOMENTS:
+        raise DatasetError(
+            f"{location(path)}: contains {headers[name].n_values:,} {name}; at most "
+            f"{MOST_MOMENTS:,} can be scored"
+        )
 
 
 def moments_of_arrays(

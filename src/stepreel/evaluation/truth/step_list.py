@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.system.names import natural_order
 
 BACKGROUND_NAMES = frozenset({"", "0", "background", "bg", "sil", "na", "none", "null", "idle"})
+MOST_STEPS = 10_000  # of a task; no list of labels has a tenth of it
 MAX_DIGITS = 18  # of a step's number; more do not fit into 64 bits
 
 
@@ -59,10 +61,24 @@ def split_number(label: str) -> tuple[int | None, str]:
     >>> split_number("10 align and screw"), split_number("G3"), split_number("7")
     ((10, 'align and screw'), (None, 'G3'), (7, '7'))
     """
-    match = re.fullmatch(rf"\s*([0-9]{{1,{MAX_DIGITS}}})[.:]?(?:\s+(.*\S))?\s*", label)
+    label = label.strip()
+    match = re.fullmatch(rf"([0-9]{{1,{MAX_DIGITS}}})[.:]?(?:\s+(\S.*))?", label)
     if match is None:
-        return None, label.strip()
+        return None, label
     return int(match[1]), match[2] or match[1]
+
+
+def is_other_number(label: str) -> bool:
+    """Return whether a label is a number that no step can have: nan, inf, 1e300 or 2.5.
+
+    >>> [is_other_number(label) for label in ("nan", "2.5", "1e300", "7", "-1", "2.5 V", "cut")]
+    [True, True, True, False, False, False, False]
+    """
+    try:
+        number = float(label)
+    except ValueError:
+        return False
+    return not number.is_integer() or abs(number) >= 10.0**MAX_DIGITS
 
 
 def parse_step_number(text: str) -> int | None:
@@ -87,6 +103,10 @@ def number_by_name(labels: Iterable[str], *, numbers_decide: bool = False) -> St
     ({1: 'cut', 2: 'sew'}, {3: '3', 7: 'sew'})
     """
     steps = sorted({label for label in labels if not is_background(label)}, key=natural_order)
+    if len(steps) > MOST_STEPS:
+        raise DatasetError(
+            f"the labels name {len(steps):,} different steps; at most {MOST_STEPS:,} can be scored"
+        )
     numbers = [split_number(label)[0] for label in steps]
     known = [number for number in numbers if number]
     if len(known if numbers_decide else set(known)) == len(steps):
