@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import torch
 from torch.nn import functional
@@ -50,11 +51,19 @@ def load_encoder(model: TaskModel) -> Encoder:
     """Build the encoder of a trained model."""
     settings, cues = model.settings, model.card.cues
     widths = {cue: card.width for cue, card in cues.items()}
-    encoder = Encoder(widths, settings.encoder, seed=settings.train.seed)
-    try:
-        encoder.load_state_dict({k: torch.from_numpy(w) for k, w in model.weights.items()})
-    except RuntimeError as problem:
-        raise ModelError(f"the model's weights do not fit its settings: {problem}") from problem
+    build = partial(Encoder, widths, settings.encoder, seed=settings.train.seed)
+    with torch.device("meta"):  # shapes without memory: settings can state any size
+        expected = {name: tuple(part.shape) for name, part in build().state_dict().items()}
+    found = {name: weights.shape for name, weights in model.weights.items()}
+    if expected != found:
+        name = next(name for name in {**expected, **found} if expected.get(name) != found.get(name))
+        raise ModelError(
+            f"the model's weights do not fit its settings: {name} has the shape "
+            f"{found.get(name, 'of nothing')}; expected {expected.get(name, 'no such weights')}; "
+            "copy the model again, or retrain"
+        )
+    encoder = build()
+    encoder.load_state_dict({k: torch.from_numpy(w) for k, w in model.weights.items()})
     return encoder.eval()
 
 

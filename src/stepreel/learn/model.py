@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stepreel.config import Settings, pick_cues
-from stepreel.errors import ModelError
+from stepreel.config import MOST_CLUSTERS, Settings, check_cue_choices, pick_cues
+from stepreel.errors import ModelError, SettingsError
 from stepreel.learn import METHOD_VERSION
 from stepreel.learn.sampling import learning_rate
-from stepreel.system.files import explain_write_errors, write_bytes, write_text
+from stepreel.system.files import explain_write_errors, read_regular, write_bytes, write_text
 from stepreel.types import Floats, Recording, cues_and_widths
 from stepreel.version import __version__
 
@@ -35,7 +35,7 @@ class CueCard(BaseModel):
     """One cue that a model was trained on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    width: int = Field(ge=1, description="Features per moment.")
+    width: int = Field(ge=1, le=10_000_000, description="Features per moment.")
     made_by: dict[str, Any] = Field(description="How the features were made.")
 
 
@@ -47,12 +47,12 @@ class ModelCard(BaseModel):
     version: Literal[1] = 1
     stepreel_version: str = __version__
     method: int = METHOD_VERSION
-    cues: dict[str, CueCard] = Field(description="The first is the main cue.")
+    cues: dict[str, CueCard] = Field(min_length=1, description="The first is the main cue.")
     settings: Settings
     recordings: list[str] = Field(description="Names of the recordings it was trained on.")
     epochs: int
     loss: float = Field(description="Loss of the last epoch.")
-    n_clusters: int = Field(ge=1, description="Number of kinds of steps.")
+    n_clusters: int = Field(ge=1, le=MOST_CLUSTERS, description="Number of kinds of steps.")
     weights_hash: str = Field("", description="Hash of model.safetensors; set on writing.")
 
 
@@ -159,7 +159,7 @@ def _write_metrics(folder: Path, training: TrainedWeights, settings: Settings) -
 
     text = metrics_text(training.losses, training.seconds, settings)
     path, picture = folder / "metrics.jsonl", folder / "loss.png"
-    if picture.exists() and path.exists() and path.read_text(encoding="utf-8") == text:
+    if picture.is_file() and path.is_file() and path.read_text(encoding="utf-8") == text:
         return  # unchanged, and drawing takes a second
     if can_draw():
         write_bytes(picture, loss_curve(training.losses))
@@ -174,15 +174,17 @@ def read_model(path: Path | str) -> TaskModel:
     if not (folder / "model.json").exists() and (folder / FOLDER / "model.json").exists():
         folder = folder / FOLDER
     try:
-        card = ModelCard.model_validate_json((folder / "model.json").read_text(encoding="utf-8"))
-        content = (folder / "model.safetensors").read_bytes()
+        card = ModelCard.model_validate_json(read_regular(folder / "model.json").decode("utf-8"))
+        content = read_regular(folder / "model.safetensors")
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(
             f"{path}: contains no model (model.json and model.safetensors); "
             "`stepreel train` and `stepreel run` write one into their output folder"
         ) from None
     except OSError as problem:
-        raise ModelError(f"{folder}: cannot be read ({problem.strerror})") from problem
+        raise ModelError(
+            f"{problem.filename or folder}: cannot be read ({problem.strerror})"
+        ) from problem
     except UnicodeDecodeError as problem:
         raise ModelError(f"{folder / 'model.json'}: is not UTF-8 text") from problem
     except ValidationError as problem:
@@ -196,6 +198,10 @@ def read_model(path: Path | str) -> TaskModel:
             f"{folder}: was trained with version {card.method} of the method, but this is version "
             f"{METHOD_VERSION}, which gives different embeddings; retrain it"
         )
+    try:
+        check_cue_choices(card.settings, list(card.cues))
+    except SettingsError as problem:
+        raise ModelError(f"{folder / 'model.json'}: {problem}; copy it again, or retrain") from None
     arrays = _load_weights(folder, card, content)
     return TaskModel(card, arrays, arrays.pop(CENTRES))
 
@@ -209,8 +215,13 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
         raise ModelError(f"{folder}: model.safetensors does not belong to model.json; {advice}")
     try:
         arrays: dict[str, NDArray[Any]] = load(content)
-    except SafetensorError as problem:
+    except (SafetensorError, KeyError, TypeError, ValueError) as problem:
         raise ModelError(f"{folder / 'model.safetensors'}: damaged ({problem}); {advice}") from None
+    if wrong := [name for name, array in arrays.items() if array.dtype != np.float32]:
+        raise ModelError(
+            f"{folder / 'model.safetensors'}: {wrong[0]} contains {arrays[wrong[0]].dtype}; "
+            f"expected float32; {advice}"
+        )
     embed_cues = pick_cues(card.settings.embed.cues, list(card.cues), setting="embed.cues")
     expected = (card.n_clusters, card.settings.encoder.width * len(embed_cues))
     if CENTRES not in arrays or arrays[CENTRES].shape != expected:

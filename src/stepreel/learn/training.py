@@ -17,13 +17,14 @@ import torch
 from torch import Tensor
 
 from stepreel.config import Settings
-from stepreel.errors import StepreelError
+from stepreel.errors import SettingsError, StepreelError
 from stepreel.learn.encoder import Encoder
 from stepreel.learn.gradients import GradientPool, gradient_pool
 from stepreel.learn.model import TrainedWeights
 from stepreel.learn.sampling import draw_batches, learning_rate, sample_chunks
 from stepreel.learn.training_data import TrainingData
 from stepreel.system.failpoints import failpoint
+from stepreel.system.machine import check_memory
 from stepreel.system.store import Entry
 from stepreel.types import AtMost, Progress, no_progress
 
@@ -55,6 +56,25 @@ def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
     return Encoder(cue_widths, settings.encoder, seed=settings.train.seed)
 
 
+def check_training_memory(cue_widths: dict[str, int], settings: Settings, n_chunks: int) -> None:
+    """Raise SettingsError if training needs more memory than is free, before any is taken.
+
+    Counted are weights, gradients and Adam's two moments, and for every pair of cues one number
+    for every pair of chunks; a training needs a little more.
+    """
+    with torch.device("meta"):  # shapes without memory
+        parts = build_encoder(cue_widths, settings).parameters()
+        n_weights = sum(part.numel() for part in parts)
+    n_numbers = 4 * n_weights + n_chunks**2 * len(cue_widths) ** 2
+    try:
+        check_memory(4 * n_numbers)
+    except OSError as problem:
+        raise SettingsError(
+            f"the training is too large: {problem.strerror}; choose a smaller encoder.width, "
+            "encoder.n_layers or train.n_chunks"
+        ) from None
+
+
 def train_encoder(
     data: TrainingData,
     settings: Settings,
@@ -69,6 +89,7 @@ def train_encoder(
     on_checkpoint  called with the losses and durations of all epochs after each checkpoint
     """
     cue_widths = {cue: int(x.shape[-1]) for cue, x in data.recordings[0].inputs.items()}
+    check_training_memory(cue_widths, settings, data.n_chunks)
     device = device or torch.device("cpu")
     data = replace(data, recordings=[tensors.to(device) for tensors in data.recordings])
     trained = Trained(build_encoder(cue_widths, settings).to(device))
