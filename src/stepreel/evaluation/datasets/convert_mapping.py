@@ -7,21 +7,34 @@ and numbers, and refuses everything that would look up a class or a function.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import pickle
+import pickletools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 from stepreel.errors import DatasetError, StepreelError
 from stepreel.evaluation.truth.annotation import location
-from stepreel.system.files import explain_write_errors, write_text
+from stepreel.system.files import explain_write_errors, read_regular, write_text
 
 WARNING = """\
 {path} is a pickle. Reading a pickle can run code that whoever made the file put into it.
 This converter refuses everything but plain texts and numbers. Continue only if you trust the
 source of the file."""
+
+
+# All that a dict of texts and whole numbers needs. Tuples and lists are not among it: a short
+# pickle can nest them so that reading or comparing them never ends.
+PLAIN = {
+    *("PROTO", "FRAME", "STOP", "MARK", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS"),
+    *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+    *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1"),
+}
+MOST_ROWS = 2**53  # of a table
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -43,8 +56,9 @@ def convert(path: Path) -> Path:
 
 def _read(path: Path) -> dict[str, int]:
     try:
-        with path.open("rb") as file:
-            mapping = _unpickle(file)
+        content = read_regular(path)
+        _check_is_plain(content)
+        mapping = _unpickle(content)
     except OSError as problem:
         raise DatasetError(f"{path}: cannot be read ({problem.strerror})") from problem
     except Exception as problem:  # a damaged pickle can raise anything
@@ -54,15 +68,32 @@ def _read(path: Path) -> dict[str, int]:
             f"{location(path)}: contains a {type(mapping).__name__}; expected a dict"
         )
     for key, row in mapping.items():
-        if type(key) is not str or type(row) is not int or row < 0:
+        if type(key) is not str or type(row) is not int or not 0 <= row < MOST_ROWS:
+            too_large = type(row) is int and abs(row) >= MOST_ROWS
+            shown = "a number that is too large" if too_large else repr(row)[:60]
             raise DatasetError(
-                f"{location(path)}: {key!r}: {row!r}; expected frame names and row numbers"
+                f"{location(path)}: {str(key)[:60]!r}: {shown}; "
+                "expected frame names and row numbers"
             )
     return mapping
 
 
-def _unpickle(file: BinaryIO) -> Any:
-    return _PlainUnpickler(file).load()
+def _check_is_plain(content: bytes) -> None:
+    """Look at a pickle without reading it; UnpicklingError if it does more than it needs to."""
+    for operation, argument, position in pickletools.genops(content):
+        if operation.name in ("GLOBAL", "STACK_GLOBAL", "INST"):
+            return  # refused on reading, with the name of what it refers to
+        if operation.name not in PLAIN:
+            raise pickle.UnpicklingError(
+                f"byte {position} is {operation.name}; a mapping needs only a dict of texts and "
+                "whole numbers"
+            )
+        if "PUT" in operation.name and int(str(argument)) > len(content):
+            raise pickle.UnpicklingError(f"byte {position} would fill the memory")
+
+
+def _unpickle(content: bytes) -> Any:
+    return _PlainUnpickler(io.BytesIO(content)).load()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.errors import DatasetError
+from stepreel.evaluation.datasets.matlab_structure import check_matlab
 from stepreel.evaluation.datasets.reading import require
 from stepreel.evaluation.truth.annotation import Problems, location
 from stepreel.evaluation.truth.lines import read_lines
 from stepreel.evaluation.truth.rows import Row
 from stepreel.evaluation.truth.step_list import StepList
+from stepreel.system.files import read_regular
 
 STEP_NAMES, STEP_TIMES = "grammar", "key_steps_time"
 PARTS = "superframe_time"  # start and end of the parts that a whole video was cut into
@@ -99,13 +102,20 @@ def _load_cells(task: str, path: Path) -> _Cells:
     from scipy.io import loadmat
 
     source = f"data.mat of {task}"
+    variables = [STEP_NAMES, STEP_TIMES, PARTS]
     try:
-        content = loadmat(path, variable_names=[STEP_NAMES, STEP_TIMES, PARTS])
-    except NotImplementedError as problem:
-        raise DatasetError(
-            f"{source}: is a MATLAB 7.3 file (HDF5), which is not supported; "
-            "save it in MATLAB with save(…, '-v7')"
-        ) from problem
+        file = read_regular(path)
+        if file.startswith(b"MATLAB 7.3"):
+            raise DatasetError(
+                f"{source}: is a MATLAB 7.3 file (HDF5), which is not supported; "
+                "save it in MATLAB with save(…, '-v7')"
+            )
+        check_matlab(file, variables)
+        content = loadmat(BytesIO(file), variable_names=variables)
+    except DatasetError:
+        raise
+    except OSError as problem:
+        raise DatasetError(f"{source}: cannot be read ({problem.strerror})") from problem
     except Exception as problem:  # scipy raises anything for damaged files
         raise DatasetError(f"{source}: is not a MATLAB file ({problem})") from problem
     for name in (STEP_NAMES, STEP_TIMES):
