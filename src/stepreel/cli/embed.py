@@ -28,6 +28,7 @@ from stepreel.cli.terminal import (
     say,
     warn,
 )
+from stepreel.errors import OutputError
 from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
@@ -103,15 +104,21 @@ def embed(
                 )
             files = name_files([sources[p] for p in task.recordings], output, ".embedding.npz")
             readable = list(task.recordings.values())
+            n_failed = len(task.failures)
             tracks = embed_with_model(trained, readable, cues=chosen, device=usable)
             for number, (position, track) in enumerate(zip(task.recordings, tracks, strict=True)):
                 path = sources[position]
-                _write(files[path], track, readable[number], centres)
                 progress("embedding", number + 1, len(readable))
+                try:
+                    _write(files[path], track, readable[number], centres)
+                except OutputError as problem:  # the others can still be written
+                    warn(f"stepreel: {problem}")
+                    n_failed += 1
+                    continue
                 size = f"{counted(len(track), 'moment')} x {track.width}"
                 say(f"{path.name}: {size}, {files[path]}")
-        if task.failures:
-            raise typer.Exit(SOME_FAILED)
+        if n_failed:
+            raise typer.Exit(NOTHING_DONE if n_failed == len(sources) else SOME_FAILED)
 
 
 def _write(path: Path, track: FeatureTrack, recording: Recording, centres: Floats | None) -> None:

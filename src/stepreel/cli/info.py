@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from stepreel.cli.options import Cache
-from stepreel.cli.terminal import report_errors, say
+from stepreel.cli.terminal import report_errors, show
 
 if TYPE_CHECKING:
     from stepreel.system.registry import Registry
@@ -57,9 +57,9 @@ def info(cache: Cache = None) -> None:
             "cache": f"{folder} ({Store(folder).size_bytes() / 1e6:.0f} MB; safe to delete)",
         }
         for name, value in rows.items():
-            say(_row(name, value))
+            show(_row(name, value))
         for problem in _problems(registries):
-            say(_row("unusable", problem))
+            show(_row("unusable", problem))
 
 
 def _row(name: str, value: str) -> str:

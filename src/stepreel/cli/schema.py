@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from stepreel.cli.terminal import report_errors, show
+
 
 def schema(
     contract: Annotated[
@@ -15,8 +17,9 @@ def schema(
     ] = "storyboard",
 ) -> None:
     """Print the JSON schema of storyboard.json or results.json."""
-    if contract == "results":
-        from stepreel.evaluation.results import results_schema as published
-    else:
-        from stepreel.storyboard.schema import storyboard_schema as published
-    typer.echo(json.dumps(published(), indent=2, ensure_ascii=False))
+    with report_errors():
+        if contract == "results":
+            from stepreel.evaluation.results import results_schema as published
+        else:
+            from stepreel.storyboard.schema import storyboard_schema as published
+        show(json.dumps(published(), indent=2, ensure_ascii=False))

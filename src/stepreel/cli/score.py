@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stepreel.cli.problems import show_left_out, showing_left_out
-from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say
+from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say, show
 
 if TYPE_CHECKING:
     from stepreel.evaluation.results import Results
@@ -75,7 +75,10 @@ def score(
             output=output,
             lenient=lenient,
         )
-        _report(results, known if protocol == "all" else [protocol])
+        # Without files, what is printed is the only result.
+        _report(
+            results, known if protocol == "all" else [protocol], show if output is None else say
+        )
         if output is not None:
             say(f"results: {output / 'results.json'}, {output / 'report.html'}")
         show_left_out(results.left_out)
@@ -83,16 +86,18 @@ def score(
             raise typer.Exit(SOME_FAILED)
 
 
-def _report(results: Results, names: Sequence[str]) -> None:
+def _report(results: Results, names: Sequence[str], report: Callable[[str], None]) -> None:
     """Print what is asked for: protocols, measures of storyboards, or all of them."""
     from stepreel.evaluation.report.text import protocol_tables, storyboard_tables, verdict_text
 
     protocols = {name: table for name, table in results.protocols.items() if name in names}
     if protocols:
-        say(protocol_tables(protocols))
+        report(protocol_tables(protocols))
     measures = [name for name in MEASURES if name in names]
     if measures and results.storyboard is not None:
-        say(storyboard_tables(results.storyboard, measures))
-    say(f"{counted(results.n_recordings, 'recording')} scored, K = {results.settings.n_clusters}")
+        report(storyboard_tables(results.storyboard, measures))
+    report(
+        f"{counted(results.n_recordings, 'recording')} scored, K = {results.settings.n_clusters}"
+    )
     if protocols:
-        say(verdict_text(results, "strict" if "strict" in protocols else names[0]))
+        report(verdict_text(results, "strict" if "strict" in protocols else names[0]))

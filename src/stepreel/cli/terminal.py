@@ -14,6 +14,10 @@ import typer
 from stepreel.errors import SettingsError, StepreelError
 from stepreel.system.interrupts import preserve_interrupts
 
+LACK_OF_MEMORY = (
+    *("allocate memory", "out of memory", "insufficient memory", "bad alloc", "bad_alloc"),
+    *("failed to map segment", "start new thread", "resource temporarily unavailable"),
+)
 DONE, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -36,14 +40,29 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}{space}{rest}"
 
 
-def say(text: str) -> None:
-    """Print a line of results."""
+def show(text: str) -> None:
+    """Print a result that is nowhere else; OSError if that is not possible."""
     typer.echo(printable(text))
 
 
+def say(text: str) -> None:
+    """Print a line about results that are in files; it may be lost, as on a full disk."""
+    try:
+        show(text)
+    except BrokenPipeError:
+        raise  # output closed, as in `| head`: the command line library handles it
+    except OSError as problem:
+        warn(
+            f"stepreel: standard output cannot be written ({problem.strerror}); "
+            "results in files are not affected"
+        )
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def warn(text: str) -> None:
-    """Print a line to standard error."""
-    typer.echo(printable(text), err=True)
+    """Print a line to standard error, if that is possible."""
+    with contextlib.suppress(OSError):
+        typer.echo(printable(text), err=True)
 
 
 def refuse(text: str) -> typer.Exit:
@@ -59,8 +78,9 @@ def exit_interrupted(text: str) -> NoReturn:
     code, and the process would end by a signal instead.
     """
     warn(text)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
     os._exit(INTERRUPTED)
 
 
@@ -79,6 +99,24 @@ def report_errors() -> Iterator[None]:
         raise refuse(str(problem)) from None
     except BrokenPipeError:
         raise  # output closed, as in `| head`: the command line library handles it
-    except OSError as problem:
+    except Exception as problem:
+        if is_lack_of_memory(problem):
+            reason = " ".join(str(problem).split())[:200] or "an allocation failed"
+            raise refuse(
+                f"not enough memory ({reason}); finished work is kept: close other programs or "
+                "raise the limit (ulimit -v), and run the same command again"
+            ) from None
+        if not isinstance(problem, OSError):
+            raise
         file = f"{problem.filename}: " if problem.filename else ""
         raise refuse(f"{file}{problem.strerror or problem}") from None
+
+
+def is_lack_of_memory(problem: BaseException) -> bool:
+    """Return whether there was not enough memory; libraries say so in many ways.
+
+    >>> is_lack_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    True
+    """
+    text = str(problem).lower()
+    return isinstance(problem, MemoryError) or any(sign in text for sign in LACK_OF_MEMORY)
