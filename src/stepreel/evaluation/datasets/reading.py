@@ -28,6 +28,7 @@ from stepreel.features.recording_files import VIDEO_SUFFIXES as VIDEO_SUFFIXES
 from stepreel.system.files import open_regular
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds, readable
 
+LONGEST_NAME_BYTES = 255  # of a file or folder
 Shape = tuple[int, ...]
 
 
@@ -122,7 +123,11 @@ def feature_seconds(path: Path, fps: float | None) -> float:
 
 def is_safe_name(name: str) -> bool:
     """Return whether a name read from a file may become one part of a path."""
-    return name not in ("", ".", "..") and not any(letter in name for letter in "/\\:\0")
+    return (
+        name not in ("", ".", "..")
+        and not any(letter in name for letter in "/\\:\0")
+        and len(name.encode("utf-8", "surrogatepass")) <= LONGEST_NAME_BYTES
+    )
 
 
 def read_npy(path: Path) -> NDArray[Any]:

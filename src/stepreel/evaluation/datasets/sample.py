@@ -108,6 +108,12 @@ def make_sample(
     return sample
 
 
+def sample_frames(seed: int) -> Iterator[Array]:
+    """Draw the pictures (HEIGHT, WIDTH, 3) of the recording that `seed` stands for."""
+    steps, seconds = plan_steps(seed)
+    return _Scene(steps, seconds, np.random.default_rng([seed, 2])).frames()
+
+
 def read_sample_steps(path: Path) -> list[SampleStep]:
     """Read the true steps that `make_sample` wrote."""
     text = path.read_text(encoding="utf-8")
