@@ -103,3 +103,34 @@ def test_the_papers_datasets_have_presets(preset, batch, epochs, chunks):
     assert settings.embed.cues == "main"
     assert not train.stop_when_settled
     assert (train.chunks_of_mean_length == 0.8) == (preset == "penn")
+
+
+def test_every_number_has_a_largest_value():
+    for section, part in Settings.model_fields.items():
+        for name, field in part.annotation.model_fields.items():
+            if field.annotation is bool or field.annotation not in (
+                int,
+                float,
+                int | None,
+                float | None,
+            ):
+                continue
+            for value in ("1e308", "1" + "0" * 30, "inf", "nan"):
+                with pytest.raises(ValueError, match=f"setting {section}.{name}="):
+                    load_settings("quick", {f"{section}.{name}": value})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "encoder.n_layers=1000000000",
+        "encoder.width=1000000000",
+        "train.n_chunks=1000000000",
+        "extract.shard_seconds=1e308",
+        "train.drop_after_epochs=1000000000000",
+        "loss.cue_weights=1e300,1; 0,1",
+    ],
+)
+def test_settings_that_no_machine_can_work_with_are_refused(wrong):
+    with pytest.raises(ValueError, match=wrong.partition("=")[0]):
+        load_settings("quick", parse_assignments([wrong]))
