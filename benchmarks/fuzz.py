@@ -20,7 +20,7 @@ import time
 import traceback
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -29,13 +29,15 @@ import numpy as np
 from fuzz_formats import Format, formats, make_good_files
 
 OUTCOMES = ("read", "refused", "failed")
+READY = ("ready", "")
+MakeFormats = Callable[[Path], dict[str, Format]]
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one case may take."""
 
-    seconds: float = 30.0
+    seconds: float = 60.0
     megabytes: int = 1500
 
 
@@ -60,12 +62,16 @@ class Case:
 
 @dataclass
 class Worker:
-    """A process that runs cases, and the one it is running."""
+    """A process that runs cases, and the one it is running.
+
+    is_ready  whether it has loaded its libraries, which a busy machine does slowly
+    """
 
     process: multiprocessing.Process
     pipe: Connection
     case: Case | None = None
     started: float = 0.0
+    is_ready: bool = False
 
     def give(self, case: Case) -> None:
         """Let the process run a case."""
@@ -122,7 +128,7 @@ def run_case(form: Format, case: Case, good: Path) -> tuple[str, str]:
     return "read", ""
 
 
-def _work(pipe: Connection, good: Path, megabytes: int) -> None:
+def _work(pipe: Connection, good: Path, megabytes: int, make_formats: MakeFormats) -> None:
     """Run the cases that come through a pipe, until it is closed."""
     import logging
 
@@ -136,9 +142,10 @@ def _work(pipe: Connection, good: Path, megabytes: int) -> None:
 
     logging.disable()
     torch.set_num_threads(1)
-    known = formats(good)
+    known = make_formats(good)
     limit = _memory("VmSize") + megabytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    pipe.send(READY)
     with contextlib.suppress(EOFError):
         while True:
             case = pipe.recv()
@@ -156,10 +163,11 @@ def _memory(name: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
-def _start(good: Path, limits: Limits) -> Worker:
+def _start(good: Path, limits: Limits, make_formats: MakeFormats) -> Worker:
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_work, args=(there, good, limits.megabytes), daemon=True)
+    arguments = (there, good, limits.megabytes, make_formats)
+    process = context.Process(target=_work, args=arguments, daemon=True)
     process.start()
     there.close()
     return Worker(process, here)
@@ -175,18 +183,27 @@ def _ended(worker: Worker, limits: Limits) -> tuple[str, str, bool] | None:
     """Return outcome, reason and whether the process can go on; None if the case still runs."""
     if worker.pipe.poll():
         try:
-            return (*worker.pipe.recv(), True)
+            message = worker.pipe.recv()
+            if message != READY:
+                return (*message, True)
+            worker.is_ready, worker.started = True, time.monotonic()
+            return None
         except (EOFError, ConnectionResetError):
             worker.process.join()
             return "failed", f"the process ended with {worker.process.exitcode}", False
-    # A new process first loads libraries, which a busy machine does slowly.
-    if time.monotonic() - worker.started > limits.seconds:
+    if worker.is_ready and time.monotonic() - worker.started > limits.seconds:
         return "failed", f"took more than {limits.seconds:g} s", False
     return None
 
 
 def run_cases(
-    cases: Iterator[Case], kinds: list[str], good: Path, *, workers: int, limits: Limits
+    cases: Iterator[Case],
+    kinds: list[str],
+    good: Path,
+    *,
+    workers: int,
+    limits: Limits,
+    make_formats: MakeFormats = formats,
 ) -> Outcomes:
     """Run cases in several processes; one that hangs or dies is replaced."""
     outcomes = Outcomes({kind: Counter() for kind in kinds})
@@ -194,7 +211,7 @@ def run_cases(
     try:
         for _ in range(workers):
             if (case := next(cases, None)) is not None:
-                pool.append(_start(good, limits))
+                pool.append(_start(good, limits, make_formats))
                 pool[-1].give(case)
         while busy := [worker for worker in pool if worker.case is not None]:
             wait([worker.pipe for worker in busy], timeout=0.5)
@@ -206,7 +223,7 @@ def run_cases(
                 if not goes_on:
                     pool.remove(worker)
                     _stop(worker)
-                    worker = _start(good, limits)
+                    worker = _start(good, limits, make_formats)
                     pool.append(worker)
                 worker.case = None
                 if (case := next(cases, None)) is not None:
