@@ -13,6 +13,7 @@ NUMBERS = (
     *("0", "-1", "1e300", "-1e300", "1e999", "nan", "inf", "-inf", "0.5", "1" * 25, "9" * 5000),
     *("1000000000", "4294967296", "9223372036854775808", "", "x", "²", "1_0", "0x10", '"', "true"),
 )
+LARGE = (10**9, 10**6, 10**20, -1, 0, 1e300, 1e-300, 0.5, float("inf"), float("nan"))
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 1, 10**9, 10**20, 1e300, 0.5, "", "x", "nan", "\0", "../../etc/passwd"),
     *([], {}, [[]], {"a": 1}, ["x"] * 50, "x" * 100_000, "𝒳" * 300, "\ud800", [0] * 1000),
@@ -86,7 +87,7 @@ def damage_text(content: bytes, random: Random) -> bytes:
             text = text[: number.start()] + _pick(NUMBERS, random) + text[number.end() :]
         case 1:
             lines = text.splitlines(keepends=True) or [""]
-            line = int(random.integers(len(lines)))
+            line = int(random.integers(len(lines))) if random.random() < 0.5 else 0
             odd = (
                 "\n",
                 ",",
@@ -118,6 +119,11 @@ def damage_json(content: bytes, random: Random) -> bytes:
         places = list(_places(document))
         if not places:
             break
+        numbers = [place for place in places if type(place[0][place[1]]) in (int, float)]
+        if numbers and random.random() < 0.4:
+            holder, key = numbers[int(random.integers(len(numbers)))]
+            holder[key] = _pick(LARGE, random)
+            continue
         holder, key = places[int(random.integers(len(places)))]
         match int(random.integers(5)):
             case 0:
