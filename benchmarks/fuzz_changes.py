@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from typing import Any
@@ -133,7 +134,7 @@ def damage_json(content: bytes, random: Random) -> bytes:
             case 2 if isinstance(holder, list):
                 holder *= 3
             case _:
-                holder[key] = VALUES[int(random.integers(len(VALUES)))]
+                holder[key] = copy.deepcopy(_pick(VALUES, random))
     return json.dumps(document).encode("utf-8", "replace")
 
 
