@@ -85,8 +85,6 @@ def explain_read_errors(path: Path) -> Iterator[None]:
         raise RecordingError(
             f"{readable(path.name)}: does not exist; check the name and the folder"
         ) from None
-    except RecordingError:
-        raise
     except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError) as problem:
         reason = (problem.strerror or problem) if isinstance(problem, OSError) else problem
         raise RecordingError(
