@@ -244,3 +244,13 @@ def test_the_label_file_may_be_in_a_parent_folder(root: Path) -> None:
     (root / "gt_segments.json").rename(root / "mine.json")
     with pytest.raises(DatasetMissingError, match=r"gt_segments\.json"):
         FORMAT.read(request(root))
+
+
+def test_a_name_that_is_too_long_for_a_path_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, {KEY: SEGMENTS, f"Lack_TV_Bench/{'9' * 300}": SEGMENTS})
+    with pytest.raises(DatasetError, match="99999"):
+        FORMAT.read(request(tmp_path))
+    reading = lenient(tmp_path)
+    (task,) = FORMAT.read(reading)
+    assert [recording.name for recording in task.recordings] == [TAKE]
+    assert len(reading.problems.skipped) == 1
