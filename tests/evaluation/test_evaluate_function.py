@@ -60,7 +60,7 @@ def test_settings_and_progress_are_passed_on(takes, tmp_path):
         ({"sweep_clusters": "3"}, "sweep over clusters: 3 is not a whole number"),
         ({"clusters": 0}, "n_clusters"),
         ({"rate": -1}, "moments_per_second"),
-        ({"fps": 0}, "fps: 0"),
+        ({"fps": 0}, r"fps=…\): 0 is not a rate"),
         ({"preset": "mecano"}, "unknown preset"),
         ({"truth": "labels"}, "is for videos"),
         ({"task_metrics": ["speed"]}, "unknown task metric 'speed'"),
