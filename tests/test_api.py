@@ -273,7 +273,7 @@ def test_a_source_of_another_kind_is_a_type_error():
 def test_options_that_would_have_no_effect_are_refused(shelf):
     with pytest.raises(ValueError, match=r"\(cues=…, fps=…, times=…\) are for feature files"):
         find_key_steps(shelf, cues=["hands"])
-    with pytest.raises(ValueError, match=r"\(fps=…\): -1 is not a rate above 0"):
+    with pytest.raises(ValueError, match=r"\(fps=…\): -1 is not a rate; expected"):
         find_key_steps(hands(), fps=-1)
     with pytest.raises(ValueError, match=r"on_error='ignore'; expected raise or skip"):
         find_key_steps([shelf], on_error="ignore")
