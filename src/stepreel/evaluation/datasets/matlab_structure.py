@@ -19,6 +19,7 @@ HEADER_BYTES = 128
 TAG_BYTES = 8
 MATRIX, COMPRESSED = 14, 15  # types of elements
 CELL, CHAR, NUMBERS = 1, 4, range(6, 16)  # classes of matrices
+VALUE_TYPES = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18}  # integers, floats and Unicode
 COMPLEX = 0x800
 DEEPEST = 8  # cells in cells; labels need two
 UNPACKED_BYTES = 2**24  # at a time
@@ -114,7 +115,9 @@ def _check_matrix(content: memoryview, order: str, *, depth: int) -> None:
     n_parts = 2 if flags & COMPLEX else 1
     if flags & 0xFF not in (CHAR, *NUMBERS):
         raise ValueError(f"it contains a matrix of class {flags & 0xFF}; expected cells or numbers")
-    if len(inside) != n_parts or any(part.kind == MATRIX for part in inside):
+    if len(inside) != n_parts:
         raise ValueError(f"a matrix consists of {len(inside)} parts; expected {n_parts}")
+    if wrong := [part.kind for part in inside if part.kind not in VALUE_TYPES]:
+        raise ValueError(f"a matrix has values of the type {wrong[0]}; expected numbers or text")
     if n_values > len(inside[0].content):
         raise ValueError(f"a matrix of the shape {shape} has {len(inside[0].content)} bytes")
