@@ -159,7 +159,7 @@ class TrainSettings(_Settings):
     )
     batch_size: int = Field(4, ge=1, le=1024)
     epochs: int = Field(300, ge=1, le=1_000_000, description="Maximum number of epochs.")
-    learning_rate: float = Field(1e-3, gt=0, le=1e3)
+    learning_rate: float = Field(1e-3, gt=0, le=1e30)  # one that is too large is explained later
     drop_after_epochs: Epochs = Field(
         (), description="Divide the learning rate by 10 after each of these epochs."
     )
