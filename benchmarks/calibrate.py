@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from calibrate_cases import SOURCES, Case, ChanceCase, cases_of, chance_cases
+from calibrate_cases import SOURCES, Case, ChanceCase, cases_of, chance_cases, samples
 from calibrate_tables import END, START, TABLES, confidence_block, tables
 from scipy.optimize import minimize
 
@@ -174,6 +174,7 @@ def main() -> None:
             continue
         cases += cases_of(source, options.data, store, quick=options.quick)
         print(f"{source.name}: {len(cases)} recordings so far", file=sys.stderr, flush=True)
+    cases += samples(options.work, store)
     names = list(dict.fromkeys(case.source for case in cases))
     if len(names) < 3:
         raise SystemExit(f"{len(names)} sources found; at least 3 are needed to leave one out")
@@ -190,7 +191,7 @@ def main() -> None:
     text = tables(cases, confidence, fitted)
     print(text)
     if options.write:
-        if len(names) < len(SOURCES):
+        if len(names) < len(SOURCES) + 1:
             raise SystemExit("nothing was written: sources are missing")
         write_text(CALIBRATION, json.dumps(fitted.model_dump(), indent=2) + "\n")
         write_text(TABLES, text)

@@ -13,9 +13,10 @@ from scipy.optimize import linear_sum_assignment
 from stepreel.config import load_settings
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.catalog import DATASETS
+from stepreel.evaluation.datasets.sample import Sample, make_sample, read_sample_steps
 from stepreel.evaluation.metrics.timed_steps import true_segments
 from stepreel.evaluation.prepare import PreparedTask, prepare_task
-from stepreel.evaluation.truth.annotation import BACKGROUND, Problems
+from stepreel.evaluation.truth.annotation import BACKGROUND, Problems, labels_of_spans
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.learn.embeddings import learn_embeddings
 from stepreel.steps.confidence import chance_inputs
@@ -23,7 +24,8 @@ from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise,
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.system.store import Store
-from stepreel.types import Seconds, moment_seconds
+from stepreel.task import load_task
+from stepreel.types import Recording, Seconds, moment_seconds
 
 RATE = 5.0  # moments per second, about as many as videos have
 SHUFFLED, RANDOM, SMOOTH = "shuffled", "random", "smooth"
@@ -60,6 +62,8 @@ SOURCES = (
     Source("CaptainCook4D", "npz", ("captaincook4d",), 10, 10.0),
 )
 
+SAMPLES = Source("Sample", "", (), 7, 3.0)
+SAMPLE_SEEDS = range(11, 17)  # others are scored by demo_scores.py
 ANNOTATIONS = Source("EgoProceL", "egoprocel", ("egoprocel",), 0, 0.0)
 NUMBERS = (2, 3, 4, 6, 8, 12, 17, 25, 35, 50, 75, 110, 160, 240)  # of equal parts
 
@@ -110,6 +114,30 @@ def cases_of(source: Source, data: Path, store: Store, *, quick: bool = False) -
             yield from _judge(
                 source, variant, chosen, [truth[position] for position in positions], store
             )
+
+
+def samples(work: Path, store: Store) -> Iterator[Case]:
+    """Yield cases of generated recordings, whose steps are clearer than those of real ones."""
+    made = [make_sample_once(work / f"sample-{seed}", seed) for seed in SAMPLE_SEEDS]
+    loaded = load_task([sample.video for sample in made], store)
+    recordings = list(loaded.recordings.values())
+    truth = [
+        labels_of_spans(
+            [(step.start, step.end, step.step) for step in read_sample_steps(sample.truth)],
+            recording.times,
+            BACKGROUND,
+        )
+        for sample, recording in zip(made, recordings, strict=True)
+    ]
+    yield from _judge(SAMPLES, "task", recordings, truth, store)
+    for recording, labels in zip(recordings, truth, strict=True):
+        yield from _judge(SAMPLES, "single", [recording], [labels], store)
+
+
+def make_sample_once(folder: Path, seed: int) -> Sample:
+    """Generate a recording, or use the one that is there."""
+    sample = Sample(*(folder / f"work-bench.{end}" for end in ("mp4", "gaze.csv", "steps.csv")))
+    return sample if sample.truth.exists() else make_sample(folder, seed=seed)
 
 
 def _tasks(source: Source, data: Path) -> Iterator[PreparedTask]:
@@ -165,7 +193,7 @@ def chance_cases(data: Path) -> Iterator[ChanceCase]:
 def _judge(
     source: Source,
     variant: str,
-    recordings: Sequence[FeatureRecording],
+    recordings: Sequence[Recording],
     truth: Sequence[np.ndarray],
     store: Store,
 ) -> Iterator[Case]:
