@@ -229,6 +229,23 @@ def test_a_method_whose_code_changed_is_run_again(stepreel, kitchen, site, tmp_p
     assert figures[0] > 95 > 70 > figures[1]
 
 
+def test_a_cue_whose_code_changed_is_extracted_and_learned_again(stepreel, site, tmp_path):
+    video = write_video(tmp_path / "take.mp4", steady(90), busy_task())
+    options = ["-k", 2, "--set", "extract.cues=colour", *BRIEF]
+    module = site / "my_package" / "cue.py"
+    code = module.read_text()
+    losses = []
+    changed = code.replace('"features": ', '"features": 0 * ')
+    assert changed != code
+    for text in (code, changed, code):
+        module.write_text(text)
+        done = stepreel("run", video, "-o", tmp_path / "out", *options)
+        assert done.returncode == 0, done.stderr
+        model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
+        losses.append(model["loss"])
+    assert losses[0] == losses[2] != losses[1]
+
+
 def test_a_dataset_and_a_method_of_a_package_serve_evaluate(stepreel, kitchen, tmp_path):
     options = ["-k", 2, "--seeds", 1, "-o", tmp_path / "out", *BRIEF]
     done = stepreel("evaluate", "kitchen", kitchen, *options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -79,6 +81,7 @@ class VideoFile:
 
     n_streams  of moving pictures; the first that can be decoded is used
     is_hdr     whether its pictures are tone-mapped
+    status  what the file system said of the file before its content was hashed
     """
 
     path: Path
@@ -92,6 +95,7 @@ class VideoFile:
     shown_in_decoding_order: bool = False
     n_streams: int = 1
     is_hdr: bool = False
+    status: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -140,6 +144,15 @@ class FeatureTrack:
     def width(self) -> int:
         """The number of features per moment (D)."""
         return int(self.features.shape[1])
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash of all arrays: what is computed from a track depends on this, not on its source."""
+        content = hashlib.blake2b(digest_size=16)
+        for array in (self.times, self.features, self.valid):
+            content.update(f"{array.dtype} {array.shape}".encode())
+            content.update(np.ascontiguousarray(array).data)
+        return content.hexdigest()
 
     def __repr__(self) -> str:
         extent = f"{self.times[0]:.1f}-{self.times[-1]:.1f} s" if len(self) else "empty"
@@ -201,6 +214,11 @@ class Recording(Protocol):
     @property
     def track_settings(self) -> dict[str, object]:
         """How the features of every cue were made; see the class."""
+
+
+def track_hashes(recording: Recording) -> dict[str, str]:
+    """Return the hash of every track's content, the main cue first."""
+    return {cue: track.content_hash for cue, track in recording.tracks.items()}
 
 
 @dataclass(frozen=True)

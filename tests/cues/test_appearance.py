@@ -52,10 +52,15 @@ def test_batching_does_not_change_the_features(cue):
     np.testing.assert_array_equal(together, alone)
 
 
-def test_a_damaged_network_file_is_recreated(cue, tmp_path):
-    exported_graph(tmp_path).write_bytes(b"garbage")
+def test_a_network_with_one_wrong_weight_is_exported_again(cue, tmp_path, caplog):
+    exported_graph(tmp_path)
+    (file,) = tmp_path.glob("*.safetensors")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 64
+    file.write_bytes(content)
     repaired = AppearanceCue()
     repaired.prepare(tmp_path)
+    assert caplog.text.count("is damaged") == 1
     picture = moment(np.full((90, 160, 3), 80, np.uint8))
     np.testing.assert_array_equal(
         repaired.extract([picture])["features"], cue.extract([picture])["features"]

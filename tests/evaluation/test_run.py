@@ -98,6 +98,19 @@ def test_several_tasks_give_plain_means_and_each_by_itself(tmp_path):
     assert "tasks, protocol strict" in "".join(more_tables(results))
 
 
+@pytest.mark.parametrize("damage", ["zeros", "cut"])
+@pytest.mark.parametrize("kept", ["predictions/stepreel-*", "measures/kendall-*"])
+def test_damaged_predictions_and_figures_are_made_again(tmp_path, kept, damage, caplog):
+    folder, extras = write_task(tmp_path / "set"), Extras(task_metrics=("kendall",))
+    options = {"seeds": (0,), "methods": ("raw-kmeans", "stepreel")}
+    first = run(folder, tmp_path, extras, **options)[0].results
+    (file,) = tmp_path.glob(f"cache/{kept}")
+    content = file.read_bytes()[:-40]
+    file.write_bytes(content + bytes(40) if damage == "zeros" else content)
+    assert run(folder, tmp_path, extras, **options)[0].results == first
+    assert caplog.text.count("is damaged") == 1
+
+
 def test_sweeps_keep_null_baselines_beside_learned_methods(tmp_path):
     extras = Extras(sweep_cues=True, sweep_recordings=(1, 9))
     evaluation, problems = run(write_task(tmp_path / "set"), tmp_path, extras, seeds=(0,))

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import os
+
 import av
 import cv2
 import numpy as np
 import pytest
 from videos import busy_task, gray, steady, write_video
 
+from stepreel.config import ExtractSettings
+from stepreel.errors import RecordingError, StoreError
 from stepreel.features.extraction import extract_tracks
+from stepreel.features.sources import extract_recordings
 from stepreel.system.store import Store
 from stepreel.video.decode import probe
 
@@ -173,3 +178,135 @@ def test_previews_show_moments_and_the_strip_shows_the_whole_video(video, tmp_pa
     assert (thumbnails.count, thumbnails.columns, thumbnails.interval_seconds) == (40, 15, 0.25)
     assert sheet.shape == (3 * 120, 15 * 160, 3)
     assert sheet[60, 80].mean() < sheet[60, 15 * 160 - 80].mean()
+
+
+def flip(file, place):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+
+
+def zero(file, place):
+    content = bytearray(file.read_bytes())
+    content[place : place + 40] = bytes(40)
+    file.write_bytes(content)
+
+
+def cut(file, place):
+    file.write_bytes(file.read_bytes()[:place])
+
+
+@pytest.mark.parametrize("damage", [flip, zero, cut])
+@pytest.mark.parametrize("name", ["brightness-*.safetensors", "previews-*.safetensors", "facts-*"])
+def test_what_is_damaged_is_made_again_with_a_warning(video, tmp_path, name, damage, caplog):
+    first = extract(video, tmp_path, Brightness())
+    (file,) = tmp_path.glob(f"cache/recordings/*/{name}")
+    damage(file, -50)
+    cue = Brightness()
+    second = extract(video, tmp_path, cue)
+    assert [record.getMessage().count("is damaged") for record in caplog.records] == [1]
+    assert len(cue.seen) == (40 if name.startswith("brightness") else 0)  # nothing else is made
+    np.testing.assert_array_equal(
+        first.tracks["brightness"].features, second.tracks["brightness"].features
+    )
+    assert first.previews.jpeg(39) == second.previews.jpeg(39)
+    assert (first.duration_seconds, first.notes) == (second.duration_seconds, second.notes)
+
+
+def test_a_damaged_shard_is_extracted_again(video, tmp_path, caplog):
+    whole = extract(video, tmp_path / "a", Brightness(), shard_seconds=4)
+    with pytest.raises(KeyboardInterrupt):
+        extract(video, tmp_path / "b", Interrupted(), shard_seconds=4)
+    (shard,) = tmp_path.glob("b/cache/recordings/*/brightness-*.parts-16/0000.safetensors")
+    flip(shard, -1)
+    rest = extract(video, tmp_path / "b", Brightness(), shard_seconds=4)
+    assert caplog.text.count("is damaged") == 1
+    np.testing.assert_array_equal(
+        whole.tracks["brightness"].features, rest.tracks["brightness"].features
+    )
+
+
+def test_pictures_damaged_while_they_are_in_use_are_reported(video, tmp_path):
+    extraction = extract(video, tmp_path, Brightness())
+    (file,) = tmp_path.glob("cache/recordings/*/previews-*.safetensors")
+    flip(file, -1)
+    with pytest.raises(StoreError, match="run again"):
+        extraction.previews.jpeg(39)
+
+
+class Meddling(Brightness):
+    """A cue during whose work something happens to the file."""
+
+    def __init__(self, meddle) -> None:
+        super().__init__()
+        self.meddle = meddle
+
+    def extract(self, moments):
+        if moments[0].index == 0:
+            self.meddle()
+        return super().extract(moments)
+
+
+def replaced(video):
+    """Put another video of the same size and modification time in the place of this one."""
+    status = video.stat()
+    other = write_video(video.with_name("other.mp4"), steady(100), lambda i: gray(200 - i // 2))
+    assert other.stat().st_size < status.st_size
+    return status, other.read_bytes().ljust(status.st_size, b"\0")
+
+
+def rename_over(video):
+    status, content = replaced(video)
+    new = video.with_name("new.mp4")
+    new.write_bytes(content)
+    os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
+    new.replace(video)
+
+
+def rewrite(video):
+    status, content = replaced(video)
+    with video.open("r+b") as file:
+        file.write(content)
+    os.utime(video, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def grow(video):
+    with video.open("ab") as file:
+        file.write(bytes(100))
+
+
+@pytest.mark.parametrize(
+    ("meddle", "words"),
+    [
+        (rename_over, "was changed while it was being read"),
+        (rewrite, "was changed while it was being read"),
+        (grow, "was changed while it was being read"),
+        (lambda video: video.unlink(), "was removed while it was being read"),
+    ],
+)
+@pytest.mark.parametrize("when", ["before reading", "while reading"])
+def test_a_recording_that_changes_is_refused_and_nothing_of_it_is_kept(
+    video, tmp_path, meddle, words, when
+):
+    store, probed = Store(tmp_path / "cache"), probe(video)
+    cue = Meddling(lambda: meddle(video)) if when == "while reading" else Brightness()
+    if when == "before reading":
+        meddle(video)
+    with pytest.raises(RecordingError, match=words):
+        extract_tracks(probed, [cue], store, rate=4, shard_seconds=4)
+    kept = [file for file in (tmp_path / "cache").rglob("*") if file.is_file()]
+    assert kept == []
+
+
+def test_a_recording_that_is_only_touched_is_used(video, tmp_path):
+    cue = Meddling(video.touch)
+    assert len(extract(video, tmp_path, cue).times) == 40
+
+
+def test_other_recordings_go_on_when_one_changes(video, tmp_path, monkeypatch):
+    other = write_video(tmp_path / "w.mp4", steady(90), lambda i: gray(20 + i // 2))
+    cue = Meddling(lambda: video.exists() and video.unlink())
+    monkeypatch.setattr("stepreel.features.sources.make_cues", lambda names: [cue])
+    loaded = extract_recordings([video, other], ExtractSettings(), Store(tmp_path / "cache"))
+    assert list(loaded.recordings) == [1]
+    assert "v.mp4: was removed while it was being read" in loaded.failures[0]

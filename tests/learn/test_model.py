@@ -67,6 +67,42 @@ def test_a_model_reproduces_the_embeddings_and_clusters_of_its_training_recordin
         np.testing.assert_array_equal(assigned.labels, clustering.labels)
 
 
+@pytest.mark.parametrize("name", ["models/model-*", "recordings/*/embedding-*"])
+def test_a_damaged_checkpoint_or_embedding_is_made_again(task, tmp_path, name, caplog):
+    _, takes, learned = task
+    store = Store(tmp_path)
+    learn(takes, SETTINGS, store)
+    file = sorted(tmp_path.glob(f"{name}.safetensors"))[0]
+    content = bytearray(file.read_bytes())
+    content[-40:] = bytes(40)
+    file.write_bytes(content)
+    again = learn(takes, SETTINGS, store)
+    assert caplog.text.count("is damaged") == 1
+    for track, expected in zip(again.embeddings, learned.embeddings, strict=True):
+        np.testing.assert_array_equal(track.features, expected.features)
+
+
+def test_embeddings_do_not_make_an_unfinished_training_a_finished_one(task, tmp_path):
+    _, takes, learned = task
+    store = Store(tmp_path)
+    learn(takes, SETTINGS, store)
+    (checkpoint,) = tmp_path.glob("models/model-*.safetensors")
+    checkpoint.unlink()
+
+    def interrupt(label, done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    brief = SETTINGS.model_copy(
+        update={"train": SETTINGS.train.model_copy(update={"checkpoint_seconds": 0})}
+    )
+    with pytest.raises(KeyboardInterrupt):
+        learn_task(Task(brief, dict(enumerate(takes)), {}), store, progress=interrupt)
+    assert checkpoint.exists()  # of an unfinished training, beside finished embeddings
+    again = learn(takes, SETTINGS, store)
+    assert len(again.model.training.losses) == len(learned.model.training.losses)
+
+
 def test_a_new_take_gets_the_same_clusters(task, tmp_path):
     folder, _, learned = task
     new = take(tmp_path, "new", seed=7)

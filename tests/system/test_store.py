@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stepreel.errors import StoreError
-from stepreel.system.store import Store, read_facts, read_slice, write_facts
+from stepreel.system.store import Store, read_facts, write_facts
 from stepreel.types import FeatureTrack
 
 
@@ -22,7 +22,7 @@ def test_a_track_is_read_back_unchanged(tmp_path):
     track = FeatureTrack("r", "motion", **arrays(0, 5))
     entry = an_entry(tmp_path)
     entry.write_track(track)
-    stored = entry.read_track("r")
+    stored = entry.load_track("r")
     np.testing.assert_array_equal(stored.features, track.features)
     np.testing.assert_array_equal(stored.times, track.times)
     assert repr(stored) == "FeatureTrack('r', 'motion', 5 x 3, 0.0-1.0 s)"
@@ -40,11 +40,13 @@ def test_shards_are_joined_in_order(tmp_path):
     entry.write_shard(1, arrays(4, 7))
     assert (entry.rows_in_shard(0), entry.rows_in_shard(1), entry.rows_in_shard(2)) == (4, 3, None)
     entry.join_shards(2)
-    joined = entry.read()
+    joined = entry.load()
     for name, expected in arrays(0, 7).items():
         np.testing.assert_array_equal(joined[name], expected)
     assert entry.rows_in_shard(0) is None
-    np.testing.assert_array_equal(read_slice(entry.path, "features", 2, 4), joined["features"][2:4])
+    np.testing.assert_array_equal(
+        entry.opened().read_rows("features", 2, 4), joined["features"][2:4]
+    )
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty"])
@@ -62,9 +64,50 @@ def test_facts_with_other_settings_are_not_used(tmp_path):
     write_facts(entry, {"n_moments": 5})
     assert read_facts(entry) == {"n_moments": 5}
     assert read_facts(an_entry(tmp_path, rate=2)) is None
-    for damaged in ("{", "[]", "null"):
-        entry.path.with_suffix(".json").write_text(damaged)
+
+
+def test_damaged_facts_count_as_missing(tmp_path, caplog):
+    entry = an_entry(tmp_path)
+    file = entry.path.with_suffix(".json")
+    write_facts(entry, {"n_moments": 5, "notes": ("one",)})
+    whole = file.read_text()
+    assert read_facts(entry) == {"n_moments": 5, "notes": ["one"]}
+    other = whole.replace('"n_moments": 5', '"n_moments": 6')
+    for number, damaged in enumerate(
+        ("{", "[]", "null", "", whole[:-9], other, "\0" * 90), start=1
+    ):
+        file.write_text(damaged)
         assert read_facts(entry) is None
+        assert caplog.text.count("is damaged") == number
+        assert not file.exists()
+
+
+def test_damaged_data_count_as_missing_with_one_line_of_warning(tmp_path, caplog):
+    entry = an_entry(tmp_path)
+    entry.write(arrays(0, 9))
+    content = bytearray(entry.path.read_bytes())
+    content[-60:-40] = bytes(20)
+    entry.path.write_bytes(content)
+    assert entry.exists()  # its header is as it was
+    assert entry.load() is None
+    assert len(caplog.records) == 1
+    assert "is damaged (the checksum of block 0 is wrong); making it again" in caplog.text
+    assert not entry.exists()
+
+
+def test_a_damaged_shard_is_not_joined_and_missing_from_then_on(tmp_path, caplog):
+    entry = an_entry(tmp_path)
+    entry.write_shard(0, arrays(0, 4))
+    entry.write_shard(1, arrays(4, 7))
+    content = bytearray(entry.shard(1).read_bytes())
+    content[-1] ^= 1
+    entry.shard(1).write_bytes(content)
+    assert not entry.join_shards(2)
+    assert caplog.text.count("is damaged") == 1
+    assert (entry.rows_in_shard(0), entry.rows_in_shard(1), entry.exists()) == (4, None, False)
+    entry.write_shard(1, arrays(4, 7))
+    assert entry.join_shards(2)
+    assert len(entry.load_track("r")) == 7
 
 
 def test_a_cache_that_cannot_be_written_is_reported_with_advice(tmp_path):

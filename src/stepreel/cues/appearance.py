@@ -14,9 +14,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.system.files import write_bytes
 from stepreel.system.interrupts import delay_interrupts, preserve_interrupts
-from stepreel.system.store import explain_cache_write_errors
+from stepreel.system.source_hashes import describe_code
+from stepreel.system.store import Entry
 from stepreel.video.moments import Moment
 
 if TYPE_CHECKING:
@@ -72,24 +72,27 @@ class AppearanceCue:
             options.intra_op_num_threads = 1
             options.inter_op_num_threads = 1
             graph = exported_graph(folder)
-            try:
-                self._session = onnxruntime.InferenceSession(str(graph), options, PROVIDERS)
-            except Exception as problem:  # a damaged file can make the library raise anything
-                log.warning("%s is damaged (%s); recreating it", graph, problem)
-                graph.unlink()
-                graph = exported_graph(folder)
-                self._session = onnxruntime.InferenceSession(str(graph), options, PROVIDERS)
+            self._session = onnxruntime.InferenceSession(graph, options, PROVIDERS)
 
 
-def exported_graph(folder: Path) -> Path:
-    """Return the network as an ONNX file in `folder`, exporting it if it does not exist."""
-    path = folder / f"{WEIGHTS}-v{GRAPH_VERSION}.onnx"
-    if not path.exists():
-        log.info("preparing the appearance network (once on this machine)")
-        graph = _export()
-        with explain_cache_write_errors(path):
-            write_bytes(path, graph)
-    return path
+def exported_graph(folder: Path) -> bytes:
+    """Return the network in ONNX format, kept in `folder`; exported if it is not there."""
+    description = {"weights": WEIGHTS, "graph": GRAPH_VERSION, "code": describe_code(__name__)}
+    entry = Entry(folder, WEIGHTS, description)
+    graph = _load(entry)
+    if graph is None:
+        with entry.lock("the appearance network is being prepared"):
+            graph = _load(entry)
+            if graph is None:
+                log.info("preparing the appearance network (once on this machine)")
+                graph = _export()
+                entry.write({"onnx": np.frombuffer(graph, np.uint8)})
+    return graph
+
+
+def _load(entry: Entry) -> bytes | None:
+    arrays = entry.load()
+    return None if arrays is None else arrays["onnx"].tobytes()
 
 
 def _export() -> bytes:

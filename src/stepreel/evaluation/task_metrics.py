@@ -39,8 +39,9 @@ from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import choose_segments, cut_segments, keep_nearest
+from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Entry, read_facts, write_facts
-from stepreel.types import Clustering, Floats, Labels, moment_seconds
+from stepreel.types import Clustering, Floats, Labels, moment_seconds, track_hashes
 
 Values = dict[str, dict[str, float]]
 """Of one task and one seed: by method, then by figure; NaN if a figure does not exist"""
@@ -234,8 +235,10 @@ def metric_of_task(
     """Return one task's figures for one seed, from the store if they were computed before."""
     description = {
         "measure": METRIC_VERSION,
+        "code": describe_code(__name__),
         "method": METHOD_VERSION,
         "data": data_fingerprint([prepared]),
+        "recordings": [track_hashes(recording) for recording in prepared.recordings or ()],
         "splits": prepared.splits,
         "n_clusters": plan.n_clusters,
         "seed": seed,

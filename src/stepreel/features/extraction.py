@@ -14,26 +14,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.cues import Cue
-from stepreel.errors import RecordingError, StepreelError
+from stepreel.errors import RecordingError, StepreelError, StoreError
+from stepreel.system.checked_arrays import DTYPES
 from stepreel.system.failpoints import failpoint
 from stepreel.system.machine import usable_cores
+from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Store, read_facts, write_facts
 from stepreel.types import FeatureTrack, Progress, Seconds, VideoFile, no_progress
 from stepreel.video.decode import Decoding, Gap
 from stepreel.video.hdr import TONE_MAPPING_VERSION
 from stepreel.video.moments import Moment, walk_moments
 from stepreel.video.notes import reading_notes
-from stepreel.video.previews import PreviewMaker, Previews
+from stepreel.video.previews import PREVIEWS, PreviewMaker, Previews
+from stepreel.video.unchanged import UnchangedVideo
+
+if TYPE_CHECKING:  # not at run time: a change of one cue must not make those of another stale
+    from stepreel.cues import Cue
 
 BATCH_MOMENTS = 16
 SHARD_SECONDS = 600.0
+ATTEMPTS = 3  # at a recording whose files are damaged as soon as they are written
 MOMENTS_VERSION = 1  # increase it when the same file would give different moments
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -50,22 +56,18 @@ def extract_tracks(
 ) -> VideoRecording:
     """Return the tracks of all `cues` at `rate` moments per second, from the store if possible."""
     extraction = _Extraction(video, [*cues, PreviewMaker()], store, rate, shard_seconds)
-    facts = read_facts(extraction.facts_entry)
-    if (
-        facts is None
-        or extraction.first_shard_missing(_count_shards(facts, extraction)) is not None
-    ):
-        facts = _extract_missing(extraction, facts, progress)
-    extraction.join_shards(_count_shards(facts, extraction))
-    tracks = {cue.name: extraction.entries[cue.name].read_track(video.name) for cue in cues}
-    previews = Previews.open(extraction.entries["previews"].path, facts["n_moments"])
+    extracted = extraction.load()
+    if extracted is None:
+        with store.lock_recording(video.fingerprint, f"{video.name}: is being extracted", progress):
+            extracted = extraction.load() or _extract_and_load(extraction, progress)
+    extraction.unchanged.check()
     return VideoRecording(
         video=video,
-        tracks=tracks,
-        previews=previews,
-        duration_seconds=facts["duration_seconds"],
+        tracks=extracted.tracks,
+        previews=extracted.previews,
+        duration_seconds=extracted.facts["duration_seconds"],
         moment_seconds=1.0 / rate,
-        notes=tuple(facts["notes"]),
+        notes=tuple(extracted.facts["notes"]),
         track_settings={cue.name: {**cue.settings(), **extraction.sampling} for cue in cues},
     )
 
@@ -108,6 +110,15 @@ class VideoRecording:
         return next(iter(self.tracks.values())).times
 
 
+@dataclass(frozen=True)
+class _Extracted:
+    """What the store has of one recording."""
+
+    facts: Mapping[str, Any]
+    tracks: dict[str, FeatureTrack]
+    previews: Previews
+
+
 class _Extraction:
     """The store entries of one recording, and which shards are still missing."""
 
@@ -120,6 +131,7 @@ class _Extraction:
         shard_seconds: float,
     ) -> None:
         self.video = video
+        self.unchanged = UnchangedVideo(video)
         self.backbones = store.backbones
         self.rate = float(rate)
         self.shard_moments = max(1, round(shard_seconds * rate / BATCH_MOMENTS)) * BATCH_MOMENTS
@@ -134,12 +146,29 @@ class _Extraction:
                 source,
                 e.name,
                 {**e.settings(), **cached},
+                code=describe_code(__name__, type(e).__module__),
                 shard_rows=self.shard_moments,
             )
             for e in extractors
         }
-        self.facts_entry = store.recording_entry(source, "facts", cached)
-        self.damage_entry = store.recording_entry(source, "damage", cached)
+        code = describe_code(__name__)
+        self.facts_entry = store.recording_entry(source, "facts", cached, code=code)
+        self.damage_entry = store.recording_entry(source, "damage", cached, code=code)
+
+    def load(self) -> _Extracted | None:
+        """Return everything from the store; None if any of it is missing or damaged."""
+        facts = read_facts(self.facts_entry)
+        if facts is None:
+            return None
+        tracks = {}
+        for name, entry in self.entries.items():
+            if name != PREVIEWS:
+                track = entry.load_track(self.video.name)
+                if track is None:
+                    return None
+                tracks[name] = track
+        previews = Previews.open(self.entries[PREVIEWS])
+        return None if previews is None else _Extracted(facts, tracks, previews)
 
     def missing_in(self, shard: int) -> list[str]:
         """Return the names of extractors that have neither a finished file nor this shard."""
@@ -182,18 +211,30 @@ class _Extraction:
         )
 
     def join_shards(self, n_shards: int) -> None:
+        """Join the shards of every extractor; a damaged shard is removed, and then missing."""
         for entry in self.entries.values():
             if not entry.exists():
                 entry.join_shards(n_shards)
 
 
-def _size_and_mtime(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
-
-
 def _count_shards(facts: Mapping[str, Any], extraction: _Extraction) -> int:
     return -(-int(facts["n_moments"]) // extraction.shard_moments)
+
+
+def _extract_and_load(extraction: _Extraction, progress: Progress) -> _Extracted:
+    """Extract what is missing, and again what turns out to be damaged."""
+    for _ in range(ATTEMPTS):
+        facts = read_facts(extraction.facts_entry)
+        n_shards = 0 if facts is None else _count_shards(facts, extraction)
+        if facts is None or extraction.first_shard_missing(n_shards) is not None:
+            facts = _extract_missing(extraction, facts, progress)
+        extraction.join_shards(_count_shards(facts, extraction))
+        if (extracted := extraction.load()) is not None:
+            return extracted
+    raise StoreError(
+        f"{extraction.facts_entry.folder}: what is written there cannot be read back; "
+        "choose another cache folder with --cache or STEPREEL_CACHE"
+    )
 
 
 def _extract_missing(
@@ -211,16 +252,12 @@ def _extract_missing(
     progress("extracting", first_moment / extraction.rate, extraction.video.declared_seconds)
     for extractor in extraction.extractors.values():
         extractor.prepare(extraction.backbones)
+    extraction.unchanged.check()  # before any other complaint about what is there now
     moments = walk_moments(
         extraction.video, rate=extraction.rate, first_index=first_moment, decoding=decoding
     )
-    at_start = _size_and_mtime(extraction.video.path)
     n_moments = first_moment + _write_shards(extraction, moments, decoding, progress)
-    if _size_and_mtime(extraction.video.path) != at_start:
-        raise RecordingError(
-            f"{extraction.video.name}: was changed while it was being read; "
-            "run again once it is complete"
-        )
+    extraction.unchanged.check()
     if n_moments == 0:
         raise RecordingError(f"{extraction.video.name}: no frame can be decoded")
     facts = {
@@ -254,6 +291,7 @@ def _write_shards(
                 progress("extracting", seconds, total if seconds < total else 0)
                 if shard > 0:
                     failpoint("mid-extraction")
+            extraction.unchanged.check()  # before anything is kept under its fingerprint
             extraction.remember_damage(decoding)
             for name in missing:
                 extraction.entries[name].write_shard(shard, _concatenate(collected.pop(name)))
@@ -316,6 +354,11 @@ def _check_features(arrays: Arrays, n_moments: int) -> None:
         raise ValueError(
             f"it returned features {features.shape} and valid {valid.shape} for {n_moments} "
             "moments; expected (n, D) and (n,)"
+        )
+    if features.dtype.name not in DTYPES or valid.dtype != bool:
+        raise ValueError(
+            f"it returned features of type {features.dtype} and valid of type {valid.dtype}; "
+            "expected float32 and bool"
         )
 
 

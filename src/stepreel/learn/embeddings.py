@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from stepreel.config import LossSettings, Settings, pick_cues
 from stepreel.learn import METHOD_VERSION
-from stepreel.learn.model import TrainedWeights
+from stepreel.learn.model import TrainedWeights, is_finished
 from stepreel.learn.sampling import SamplingPlan, plan_sampling
 from stepreel.system.interrupts import delay_interrupts
 from stepreel.system.machine import Device
+from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Entry, Store
-from stepreel.types import FeatureTrack, Progress, Recording, no_progress
+from stepreel.types import FeatureTrack, Progress, Recording, no_progress, track_hashes
 
 if TYPE_CHECKING:
     from stepreel.learn.training import OnCheckpoint
@@ -54,19 +55,35 @@ def learn_embeddings(
     description = _describe(training_set, settings)
     entries = [_embedding_entry(store, description, r, settings) for r in recordings]
     model_entry = store.model_entry(description)
-    if all(entry.exists() for entry in [model_entry, *entries]):
-        training = TrainedWeights.from_arrays(model_entry.read())
-        tracks = [
-            entry.read_track(recording.name)
-            for entry, recording in zip(entries, recordings, strict=True)
-        ]
-    else:
-        training, tracks = _train_and_embed(
-            recordings, chosen, plan, settings, model_entry, device, progress, on_checkpoint
-        )
-        for entry, track in zip(entries, tracks, strict=True):
-            entry.write_track(track)
+    names = [recording.name for recording in recordings]
+    learned = _load(model_entry, entries, names)
+    if learned is None:
+        with model_entry.lock("these recordings are being learned", progress):
+            learned = _load(model_entry, entries, names)
+            if learned is None:
+                learned = _train_and_embed(
+                    recordings, chosen, plan, settings, model_entry, device, progress, on_checkpoint
+                )
+                for entry, track in zip(entries, learned[1], strict=True):
+                    entry.write_track(track)
+    training, tracks = learned
     return LearnedEmbeddings(tracks, training, training_notes(plan))
+
+
+def _load(
+    model_entry: Entry, entries: Sequence[Entry], names: Sequence[str]
+) -> tuple[TrainedWeights, list[FeatureTrack]] | None:
+    """Return weights and embeddings from the cache; None if any is missing or damaged."""
+    arrays = model_entry.load()
+    if arrays is None or not is_finished(arrays):
+        return None
+    tracks = []
+    for entry, name in zip(entries, names, strict=True):
+        track = entry.load_track(name)
+        if track is None:
+            return None
+        tracks.append(track)
+    return TrainedWeights.from_arrays(arrays), tracks
 
 
 def training_notes(plan: SamplingPlan) -> list[list[str]]:
@@ -126,9 +143,9 @@ def _describe(recordings: Sequence[Recording], settings: Settings) -> dict[str, 
     first = recordings[0]
     return {
         "method": METHOD_VERSION,
-        "recordings": [recording.fingerprint for recording in recordings],
+        "code": describe_code(__name__),
+        "recordings": [track_hashes(recording) for recording in recordings],
         "cues": list(first.tracks),  # the order matters: the first is the main cue
-        "tracks": first.track_settings,
         "widths": {cue: track.width for cue, track in first.tracks.items()},
         "loss": settings.loss.model_dump(),
         "encoder": settings.encoder.model_dump(),
@@ -139,5 +156,9 @@ def _describe(recordings: Sequence[Recording], settings: Settings) -> dict[str, 
 def _embedding_entry(
     store: Store, model: dict[str, object], recording: Recording, settings: Settings
 ) -> Entry:
-    description = {"model": model, "embed": settings.embed.model_dump()}
+    description = {
+        "model": model,
+        "embed": settings.embed.model_dump(),
+        "tracks": track_hashes(recording),
+    }
     return store.recording_entry(recording.fingerprint, "embedding", description)

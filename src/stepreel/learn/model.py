@@ -56,6 +56,11 @@ class ModelCard(BaseModel):
     weights_hash: str = Field("", description="Hash of model.safetensors; set on writing.")
 
 
+def is_finished(checkpoint: Mapping[str, NDArray[Any]]) -> bool:
+    """Return whether a checkpoint is the last one of its training."""
+    return bool(json.loads(checkpoint["state"].tobytes()) == "finished")
+
+
 @dataclass(frozen=True)
 class TrainedWeights:
     """The encoder's weights after training, and the loss and duration of every epoch."""

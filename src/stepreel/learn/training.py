@@ -20,7 +20,7 @@ from stepreel.config import Settings
 from stepreel.errors import SettingsError, StepreelError
 from stepreel.learn.encoder import Encoder
 from stepreel.learn.gradients import GradientPool, gradient_pool
-from stepreel.learn.model import TrainedWeights
+from stepreel.learn.model import TrainedWeights, is_finished
 from stepreel.learn.sampling import draw_batches, learning_rate, sample_chunks
 from stepreel.learn.training_data import TrainingData
 from stepreel.system.failpoints import failpoint
@@ -94,7 +94,7 @@ def train_encoder(
     data = replace(data, recordings=[tensors.to(device) for tensors in data.recordings])
     trained = Trained(build_encoder(cue_widths, settings).to(device))
     optimiser = torch.optim.Adam(trained.encoder.parameters(), lr=settings.train.learning_rate)
-    if entry is not None and _load(entry, trained, optimiser) == "finished":
+    if entry is not None and _load(entry, trained, optimiser):
         return trained
     saved_at, interval = time.monotonic(), settings.train.checkpoint_seconds
     epochs = settings.train.epochs
@@ -186,11 +186,11 @@ def _save(entry: Entry, trained: Trained, optimiser: torch.optim.Adam, state: st
     entry.write(arrays)
 
 
-def _load(entry: Entry, trained: Trained, optimiser: torch.optim.Adam) -> str:
-    """Load the checkpoint; return its state: "finished", "under way" or "absent"."""
-    if not entry.exists():
-        return "absent"
-    arrays = entry.read()
+def _load(entry: Entry, trained: Trained, optimiser: torch.optim.Adam) -> bool:
+    """Load the checkpoint, if there is one; return whether it is that of a finished training."""
+    arrays = entry.load()
+    if arrays is None:
+        return False
     weights = {k: torch.from_numpy(arrays[f"encoder.{k}"]) for k in trained.encoder.state_dict()}
     trained.encoder.load_state_dict(weights)
     trained.losses.extend(float(loss) for loss in arrays["losses"])
@@ -202,4 +202,4 @@ def _load(entry: Entry, trained: Trained, optimiser: torch.optim.Adam) -> str:
             moments.setdefault(int(number), {})[kind] = torch.from_numpy(np.array(array))
     stored = optimiser.state_dict()
     optimiser.load_state_dict({"state": moments, "param_groups": stored["param_groups"]})
-    return str(json.loads(arrays["state"].tobytes()))
+    return is_finished(arrays)

@@ -107,6 +107,10 @@ class Registry(Mapping[str, T], Generic[T]):
         """Return the package and version an extension comes from."""
         return OWN if name in self.own else _package(self._plugins[name])
 
+    def module_of(self, name: str) -> str | None:
+        """Return the module that a plug-in's entry point names; None for the package's own."""
+        return None if name in self.own else self._plugins[name].module
+
     def usable(self) -> dict[str, T]:
         """Return all extensions that can be imported and have the right version."""
         usable = {}

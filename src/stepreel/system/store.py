@@ -1,36 +1,42 @@
-"""Tracks on disk: one safetensors file per (recording, cue), written atomically.
+"""Tracks on disk: one file of arrays per (recording, cue), written atomically, checked when read.
 
-Every file also contains a fingerprint of its source and settings, and is used only if that matches.
-While a recording is being extracted, a cue has a folder of shards instead of the finished file.
+Every file also contains a fingerprint of its source, settings and code, and is used only if that
+matches. What is damaged is reported in one line, removed, and made again. While a recording is
+being extracted, a cue has a folder of shards instead of the finished file.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
 import logging
+import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from stepreel.errors import StoreError
-from stepreel.system.files import atomic_writer, write_bytes, write_text
-from stepreel.types import FeatureTrack
-
-Arrays = Mapping[str, NDArray[np.generic]]
+from stepreel.system.checked_arrays import (
+    Arrays,
+    CheckedArrays,
+    DamagedError,
+    join_arrays,
+    write_arrays,
+)
+from stepreel.system.files import write_text
+from stepreel.system.locks import locked
+from stepreel.types import FeatureTrack, Progress, no_progress
 
 log = logging.getLogger(__name__)
 
-DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64", "uint8": "U8", "bool": "BOOL"}
+T = TypeVar("T")
 
 
 def digest(description: object) -> str:
@@ -41,7 +47,7 @@ def digest(description: object) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """The path of one array file in the store, and the fingerprint it must have."""
+    """The path of one file of arrays in the store, and the fingerprint it must have."""
 
     folder: Path
     name: str
@@ -55,7 +61,7 @@ class Entry:
 
     @property
     def fingerprint(self) -> str:
-        """The source and settings the file was made from, as JSON."""
+        """The source, settings and code the file was made from, as JSON."""
         return json.dumps(self.description, sort_keys=True, default=str)
 
     def shard(self, number: int) -> Path:
@@ -68,47 +74,89 @@ class Entry:
         return self.path.with_suffix(f".parts-{self.shard_rows}")
 
     def exists(self) -> bool:
-        """Return whether there is a complete, matching file; a damaged one counts as missing."""
-        return _rows(self.path, self.fingerprint) is not None
+        """Return whether there is a matching file whose header is not damaged."""
+        return self.opened() is not None
+
+    def opened(self) -> CheckedArrays | None:
+        """Open the finished file; None if it is missing, damaged or does not match."""
+        return self._use(self.path, lambda file: file)
+
+    def opened_intact(self) -> CheckedArrays | None:
+        """Open the finished file after checking all of it; None as in `opened`."""
+
+        def checked(file: CheckedArrays) -> CheckedArrays:
+            file.check()
+            return file
+
+        return self._use(self.path, checked)
+
+    def load(self) -> dict[str, NDArray[Any]] | None:
+        """Return all arrays of the finished file; None if missing, damaged or not matching."""
+        return self._use(self.path, CheckedArrays.read_all)
+
+    def load_track(self, recording: str) -> FeatureTrack | None:
+        """Return the finished file as a track of `recording`; None as in `load`."""
+        arrays = self.load()
+        if arrays is None:
+            return None
+        return FeatureTrack(
+            recording, self.name, arrays["times"], arrays["features"], arrays["valid"]
+        )
+
+    def _use(self, path: Path, use: Callable[[CheckedArrays], T]) -> T | None:
+        """Open a file and use it; report and remove it if it is damaged."""
+        try:
+            file = CheckedArrays.open(path)
+            if file.metadata.get("fingerprint") != self.fingerprint:
+                return None
+            used = use(file)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (DamagedError, OSError) as problem:
+            report_damage(path, problem)
+            return None
+        mark_as_used(path)
+        return used
 
     def rows_in_shard(self, number: int) -> int | None:
         """Count the moments in one shard; None if it is missing, damaged or does not match."""
-        return _rows(self.shard(number), self.fingerprint)
+        return self._use(self.shard(number), _rows)
 
     def write(self, arrays: Arrays) -> None:
         """Write the finished file."""
-        _write(self.path, arrays, self.fingerprint)
+        self._write(self.path, arrays)
 
     def write_shard(self, number: int, arrays: Arrays) -> None:
         """Write one shard."""
-        _write(self.shard(number), arrays, self.fingerprint)
-
-    def read(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays of the finished file."""
-        with _explain_cache_read_errors(self.path), _open(self.path) as file:
-            return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-
-    def join_shards(self, count: int) -> None:
-        """Join shards 0..count-1 into the finished file, with one shard in memory at a time."""
-        shards = [self.shard(number) for number in range(count)]
-        try:
-            with explain_cache_write_errors(self.path):
-                _join(shards, self.path, self.fingerprint)
-        except (StoreError, SafetensorError):
-            if not self.exists():  # otherwise another process finished this recording first
-                raise
-        shutil.rmtree(self._shards, ignore_errors=True)
+        self._write(self.shard(number), arrays)
 
     def write_track(self, track: FeatureTrack) -> None:
         """Write a track as the finished file."""
         self.write({"features": track.features, "times": track.times, "valid": track.valid})
 
-    def read_track(self, recording: str) -> FeatureTrack:
-        """Read the finished file as a track of `recording`."""
-        arrays = self.read()
-        return FeatureTrack(
-            recording, self.name, arrays["times"], arrays["features"], arrays["valid"]
-        )
+    def _write(self, path: Path, arrays: Arrays) -> None:
+        with explain_cache_write_errors(path):
+            write_arrays(path, arrays, {"fingerprint": self.fingerprint})
+
+    def join_shards(self, count: int) -> bool:
+        """Join shards 0..count-1 into the finished file; False if one is missing or damaged."""
+        shards = [self._use(self.shard(number), lambda file: file) for number in range(count)]
+        opened = [shard for shard in shards if shard is not None]
+        if len(opened) < count:
+            return False
+        try:
+            with explain_cache_write_errors(self.path):
+                join_arrays(opened, self.path, {"fingerprint": self.fingerprint})
+        except DamagedError:
+            for number in range(count):  # find, report and remove those that are damaged
+                self._use(self.shard(number), CheckedArrays.check)
+            return False
+        shutil.rmtree(self._shards, ignore_errors=True)
+        return True
+
+    def lock(self, purpose: str, progress: Progress = no_progress) -> AbstractContextManager[None]:
+        """Keep other processes from making the same; `purpose` is for those that wait."""
+        return locked(self.path.with_suffix(".lock"), purpose, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -118,19 +166,36 @@ class Store:
     root: Path
 
     def recording_entry(
-        self, source: str, name: str, settings: Mapping[str, object], *, shard_rows: int = 0
+        self,
+        source: str,
+        name: str,
+        settings: Mapping[str, object],
+        *,
+        code: Mapping[str, object] | None = None,
+        shard_rows: int = 0,
     ) -> Entry:
-        """Return the entry for the output `name` of a source file with these settings."""
+        """Return the entry for the output `name` of a source file with these settings.
+
+        code  by which it is made; see `source_hashes`
+        """
         description: dict[str, object] = {
             "source": source,
             "name": name,
             "settings": dict(settings),
+            "code": dict(code or {}),
         }
         return Entry(self.root / "recordings" / source, name, description, shard_rows)
 
     def model_entry(self, description: Mapping[str, object]) -> Entry:
-        """Return the entry for the model trained from `description` (tracks and settings)."""
+        """Return the entry for the model trained from `description` (tracks, settings, code)."""
         return Entry(self.root / "models", "model", dict(description))
+
+    def lock_recording(
+        self, source: str, purpose: str, progress: Progress = no_progress
+    ) -> AbstractContextManager[None]:
+        """Keep other processes from extracting the same recording."""
+        path = self.root / "recordings" / source / "extraction.lock"
+        return locked(path, purpose, progress=progress)
 
     @property
     def backbones(self) -> Path:
@@ -144,86 +209,47 @@ class Store:
 
 def read_facts(entry: Entry) -> dict[str, Any] | None:
     """Read the JSON file next to an entry; None if it is missing, damaged or does not match."""
+    path = entry.path.with_suffix(".json")
     try:
-        facts = json.loads(entry.path.with_suffix(".json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = stored["facts"]
+        is_whole = stored["checksum"] == digest(facts)
+        if not is_whole or stored["fingerprint"] != entry.fingerprint:
+            raise DamagedError("its checksum is wrong")
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    if not isinstance(facts, dict) or facts.pop("fingerprint", None) != entry.fingerprint:
+    except (DamagedError, OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
+        report_damage(path, problem)
         return None
+    mark_as_used(path)
     return facts
 
 
 def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
     """Write a JSON file next to an entry."""
     path = entry.path.with_suffix(".json")
+    stored = json.loads(json.dumps(facts))  # as it will be read: keys are text, tuples are lists
+    content = {"facts": stored, "checksum": digest(stored), "fingerprint": entry.fingerprint}
     with explain_cache_write_errors(path):
-        write_text(path, json.dumps({**facts, "fingerprint": entry.fingerprint}, indent=1))
+        write_text(path, json.dumps(content, indent=1))
 
 
-def read_slice(path: Path, name: str, start: int, stop: int) -> NDArray[Any]:
-    """Read rows start..stop of one array without loading the rest."""
-    with _explain_cache_read_errors(path), _open(path) as file:
-        rows: NDArray[Any] = file.get_slice(name)[start:stop]
-        return rows
+def report_damage(path: Path, problem: Exception) -> None:
+    """Warn of a damaged file and remove it, so that it is made again."""
+    reason = str(problem) if isinstance(problem, DamagedError | OSError) else "not as written"
+    log.warning("%s is damaged (%s); making it again", path, reason)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
-def _open(path: Path) -> Any:
-    return safe_open(path, framework="np")
+def mark_as_used(path: Path) -> None:
+    """Note the time of use: what was not used for longest is removed first."""
+    with contextlib.suppress(OSError):  # a cache that is only read
+        os.utime(path)
 
 
-def _rows(path: Path, fingerprint: str) -> int | None:
-    """Return the number of rows of a complete file with this fingerprint; None if there is none."""
-    if not path.exists():
-        return None
-    try:
-        with _open(path) as file:
-            metadata = file.metadata() or {}
-    except (SafetensorError, OSError) as problem:
-        log.warning("%s is damaged (%s); recreating it", path, problem)
-        return None
-    return int(metadata["rows"]) if metadata.get("fingerprint") == fingerprint else None
-
-
-def _write(path: Path, arrays: Arrays, fingerprint: str) -> None:
-    metadata = {"fingerprint": fingerprint, "rows": str(_count_rows(arrays))}
-    content = save({key: np.ascontiguousarray(a) for key, a in arrays.items()}, metadata)
-    with explain_cache_write_errors(path):
-        write_bytes(path, content)
-
-
-def _count_rows(arrays: Arrays) -> int:
-    """Count moments; 0 for an array file that is not a track."""
-    return len(arrays["times"]) if "times" in arrays else 0
-
-
-def _join(shards: Sequence[Path], path: Path, fingerprint: str) -> None:
-    """Write a safetensors file with the arrays of all shards concatenated.
-
-    The format is 8 bytes of header length, a JSON header, then the raw arrays. Writing it directly
-    avoids loading hours of features into memory.
-    """
-    files = [_open(shard) for shard in shards]
-    names = sorted(files[0].keys())
-    rows = sum(int(file.metadata()["rows"]) for file in files)
-    metadata = {"fingerprint": fingerprint, "rows": str(rows)}
-    header: dict[str, object] = {"__metadata__": metadata}
-    end = 0
-    # Arrays with larger items first, so that every array is aligned to its item size.
-    names.sort(key=lambda name: (-files[0].get_slice(name)[:0].itemsize, name))
-    for name in names:
-        pieces = [file.get_slice(name) for file in files]
-        sample = pieces[0][:0]
-        shape = [sum(piece.get_shape()[0] for piece in pieces), *sample.shape[1:]]
-        start, end = end, end + int(np.prod(shape)) * sample.itemsize
-        dtype = DTYPES[sample.dtype.name]
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with atomic_writer(path) as out:
-        out.write(len(text).to_bytes(8, "little") + text)
-        for name in names:
-            for file in files:
-                out.write(np.ascontiguousarray(file.get_tensor(name)).data)
+def _rows(file: CheckedArrays) -> int:
+    return file.layouts["times"].shape[0]
 
 
 @contextmanager
@@ -237,14 +263,3 @@ def explain_cache_write_errors(path: Path) -> Iterator[None]:
             advice = f"free some space or {advice}"
         reason = f"cannot write to the cache folder {path.parent} ({problem.strerror})"
         raise StoreError(f"{reason}; {advice}") from problem
-
-
-@contextmanager
-def _explain_cache_read_errors(path: Path) -> Iterator[None]:
-    """Turn a damaged or missing cache file into a `StoreError` that says what to do."""
-    try:
-        yield
-    except (OSError, SafetensorError) as problem:
-        raise StoreError(
-            f"{path}: cannot be read ({problem}); delete it and run again"
-        ) from problem

@@ -74,6 +74,19 @@ class Decoding:
     gaps: list[Gap] = field(default_factory=list)
 
 
+def file_status(path: Path) -> tuple[int, ...]:
+    """Return what tells whether a file was changed or replaced, if its time was set back or not.
+
+    The last number is the time of the last change of anything about the file, which nobody can set
+    (except on Windows, where it is the time of creation).
+    """
+    try:
+        status = path.stat()
+    except OSError as problem:
+        raise RecordingError(unreadable(path, problem)) from problem
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 def fingerprint_of(path: Path) -> str:
     """Hash the whole file, so that the cache recognises renamed copies and edited files."""
     try:
@@ -87,6 +100,7 @@ def probe(path: Path | str) -> VideoFile:
     """Read the metadata of a video from its header and first frames."""
     path = Path(path)
     check_is_a_file(path)
+    status = file_status(path)
     fingerprint = fingerprint_of(path)
     with open_video(path) as container:
         stream = video_stream(path, container)
@@ -120,6 +134,7 @@ def probe(path: Path | str) -> VideoFile:
             shown_in_decoding_order=by_decoding,
             n_streams=len(video_streams(container)),
             is_hdr=is_hdr(frame),
+            status=status,
         )
 
 

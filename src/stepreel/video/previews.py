@@ -13,8 +13,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.errors import RecordingError
-from stepreel.system.store import read_slice
+from stepreel.errors import RecordingError, StoreError
+from stepreel.system.checked_arrays import CheckedArrays, DamagedError
+from stepreel.system.store import Entry
 from stepreel.types import Seconds, VideoFile
 from stepreel.video.decode import Decoding, Picture, frames_from, shrink
 from stepreel.video.moments import (
@@ -25,6 +26,7 @@ from stepreel.video.moments import (
     fit_inside,
 )
 
+PREVIEWS = "previews"
 QUALITY = 75
 STRIP_TILES = 150
 STRIP_COLUMNS = 15
@@ -34,7 +36,7 @@ TILE_PIXELS = 160
 class PreviewMaker:
     """Makes the previews during extraction; has the interface of a cue."""
 
-    name = "previews"
+    name = PREVIEWS
 
     def settings(self) -> dict[str, object]:
         """Return the settings that affect the pictures."""
@@ -69,13 +71,14 @@ class ThumbnailSheet:
 class Previews:
     """The stored pictures of one recording, read on demand."""
 
-    path: Path
+    file: CheckedArrays
     ends: NDArray[np.int64]
 
     @classmethod
-    def open(cls, path: Path, n_moments: int) -> Previews:
-        """Open the file in which the arrays of `PreviewMaker` are stored."""
-        return cls(path, np.cumsum(read_slice(path, "sizes", 0, n_moments)))
+    def open(cls, entry: Entry) -> Previews | None:
+        """Open the file with the arrays of `PreviewMaker`; None if it is missing or damaged."""
+        file = entry.opened_intact()
+        return None if file is None else cls(file, np.cumsum(file.read("sizes")))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -83,8 +86,12 @@ class Previews:
     def jpeg(self, moment: int) -> bytes:
         """Return the picture of one moment."""
         start = int(self.ends[moment - 1]) if moment else 0
-        rows = read_slice(self.path, "jpeg", start, int(self.ends[moment]))
-        return bytes(np.asarray(rows, np.uint8))
+        try:
+            return self.file.read_rows("jpeg", start, int(self.ends[moment])).tobytes()
+        except (DamagedError, OSError) as problem:  # since it was opened, and found intact
+            raise StoreError(
+                f"{self.file.path}: was removed or damaged in the meantime ({problem}); run again"
+            ) from problem
 
     def thumbnails(self, times: Seconds) -> ThumbnailSheet:
         """Return one picture of at most 150 thumbnails, evenly spaced over `times`."""

@@ -5,8 +5,6 @@ Another package adds a method with an entry point in the group `stepreel.methods
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Iterable
 from typing import get_args
 
@@ -16,6 +14,7 @@ from stepreel.evaluation.methods.baselines import BLIND_METHODS
 from stepreel.evaluation.methods.clustered import CLUSTERED_METHODS
 from stepreel.evaluation.methods.learned import LEARNED_METHODS
 from stepreel.system.registry import Registry
+from stepreel.system.source_hashes import describe_code
 
 
 def _check(extension: object) -> str:
@@ -52,25 +51,16 @@ def of_kind(names: Iterable[str], *kinds: MethodKind) -> tuple[str, ...]:
     return tuple(name for name in names if method_kind(name) in kinds)
 
 
-def describe_plugin(name: str) -> dict[str, object]:
-    """Name what the labels of a method of another package depend on; empty for stepreel's own.
+def describe_method(name: str) -> dict[str, object]:
+    """Name what the labels of a method depend on besides recordings and settings.
 
-    The source of its module is part of it: whoever writes a method changes it more often than the
-    package's version.
+    Its code is part of it: whoever writes a method changes it more often than a version.
     """
-    if name in METHODS.own:
-        return {}
+    predict = METHODS[name].predict
+    defined_in = getattr(predict, "__module__", None) or type(predict).__module__
+    modules = {defined_in, METHODS.module_of(name) or defined_in}
     return {
-        "plugin": METHODS.package_of(name),
+        "package": METHODS.package_of(name),
         "name": name,
-        "source": _source_hash(METHODS[name]),
+        "code": describe_code(*sorted(modules)),
     }
-
-
-def _source_hash(method: Method) -> str:
-    module = inspect.getmodule(method.predict)
-    try:
-        source = inspect.getsource(module) if module is not None else repr(method.predict)
-    except OSError:  # no source, as in a compiled extension
-        source = repr(method.predict)
-    return hashlib.blake2b(source.encode(), digest_size=16).hexdigest()

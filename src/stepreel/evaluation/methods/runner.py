@@ -16,13 +16,13 @@ from stepreel.evaluation.methods.base import (
     Prediction,
     RecordingTimes,
 )
-from stepreel.evaluation.methods.catalog import METHODS, describe_plugin
+from stepreel.evaluation.methods.catalog import METHODS, describe_method
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn import METHOD_VERSION
 from stepreel.system.machine import Device
 from stepreel.system.names import safe_name
 from stepreel.system.store import Entry, Store
-from stepreel.types import Progress, Recording, no_progress
+from stepreel.types import Progress, Recording, no_progress, track_hashes
 
 EVALUATION_VERSION = 1  # raise it when the same recordings and settings would give other labels
 
@@ -53,11 +53,17 @@ class MethodRunner:
     ) -> Prediction:
         """Label recordings by what their tracks show, or read the labels from the store."""
         entry = self._entry(method, recordings, settings, train_on)
-        if not entry.exists():
+        stored = _load(entry, len(recordings))
+        if stored is not None:
+            return stored
+        with entry.lock(f"{method}: is being run", self.progress):
+            stored = _load(entry, len(recordings))
+            if stored is not None:
+                return stored
             prediction = METHODS[method].predict(recordings, self.run_of(settings, train_on))
             prediction = _checked(method, prediction, recordings, settings.key_steps.n_clusters)
             _write(entry, prediction)
-        return _read(entry, len(recordings))
+            return prediction
 
     def run_of(self, settings: Settings, train_on: Sequence[int] | None = None) -> MethodRun:
         """Return what a method with these settings is given."""
@@ -82,13 +88,12 @@ class MethodRunner:
         description: dict[str, object] = {
             "evaluation": EVALUATION_VERSION,
             "method": METHOD_VERSION,
-            "recordings": [recording.fingerprint for recording in recordings],
-            "tracks": recordings[0].track_settings,
+            "recordings": [track_hashes(recording) for recording in recordings],
             "cues": list(recordings[0].tracks),
             "settings": settings.model_dump(mode="json"),
             "learn_from": None if train_on is None else list(train_on),
         }
-        description |= describe_plugin(method)
+        description |= describe_method(method)
         return Entry(self.store.root / "predictions", safe_name(method), description)
 
 
@@ -102,8 +107,11 @@ def _write(entry: Entry, prediction: Prediction) -> None:
     )
 
 
-def _read(entry: Entry, n_recordings: int) -> Prediction:
-    arrays = entry.read()
+def _load(entry: Entry, n_recordings: int) -> Prediction | None:
+    """Return a prediction from the store; None if it is missing or damaged."""
+    arrays = entry.load()
+    if arrays is None:
+        return None
     together, alone = (
         [arrays[f"{kind}/{number:05d}"] for number in range(n_recordings)]
         for kind in ("together", "alone")
