@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from stepreel.errors import OutputError, StoreError
@@ -13,6 +14,7 @@ from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.storyboard.folders import name_folders
 from stepreel.storyboard.schema import Storyboard
+from stepreel.system.locks import lock_output
 from stepreel.types import Progress, no_progress
 
 
@@ -44,30 +46,45 @@ def write_task(
 ) -> WrittenTask:
     """Write below `output`; what cannot be written costs nothing else.
 
+    While another process writes there, this one waits, so that the files of one run fit together.
+
     results, failures  by position among the sources
     model              what was learned; None with a model that was trained before
     names              of all sources; with more than one, there is an index
     force              also overwrite storyboards that were edited by hand
     video              what the pages play
     """
-    written = WrittenTask()
+    with lock_output(output, progress):
+        written = WrittenTask()
+        if model is not None:
+            _write_model(written, output, model)
+        write = partial(Result.write, video=video, force=force, progress=progress)
+        _write_boards(written, output, results, write)
+        if len(names) > 1 and written.boards:
+            _write_index(written, output, names, {**failures, **written.failures})
+    return written
+
+
+def _write_model(written: WrittenTask, output: Path, model: TaskModel) -> None:
+    try:
+        write_model(output / FOLDER, model)
+    except OutputError as problem:
+        written.unsaved.append(str(problem))
+
+
+def _write_boards(
+    written: WrittenTask,
+    output: Path,
+    results: Mapping[int, Result],
+    write: Callable[[Result, Path], Storyboard],
+) -> None:
     recordings = {position: result.recording for position, result in results.items()}
     written.folders = name_folders(recordings, output)
-    if model is not None:
-        try:
-            write_model(output / FOLDER, model)
-        except OutputError as problem:
-            written.unsaved.append(str(problem))
     for position, result in results.items():
         try:
-            written.boards[position] = result.write(
-                written.folders[position], video=video, force=force, progress=progress
-            )
+            written.boards[position] = write(result, written.folders[position])
         except (OutputError, StoreError) as problem:
             written.failures[position] = str(problem)
-    if len(names) > 1 and written.boards:
-        _write_index(written, output, names, {**failures, **written.failures})
-    return written
 
 
 def _write_index(

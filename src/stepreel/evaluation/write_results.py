@@ -15,6 +15,7 @@ from stepreel.evaluation.report.barcodes import task_barcodes
 from stepreel.evaluation.report.page import render_evaluation
 from stepreel.evaluation.results import Results
 from stepreel.system.files import explain_write_errors, write_bytes, write_text
+from stepreel.system.locks import lock_output
 from stepreel.system.names import free_name
 
 
@@ -34,7 +35,7 @@ def write_evaluation(folder: Path, evaluation: Evaluation) -> None:
     results, comparisons = evaluation.results, evaluation.comparisons
     page = render_evaluation(results, [task_barcodes(comparison) for comparison in comparisons])
     names = _file_names([comparison.prepared.task.name for comparison in comparisons])
-    with explain_write_errors(folder):
+    with explain_write_errors(folder), lock_output(folder):
         stale = set(_file_names(_earlier_tasks(folder))) - set(names)
         for name, comparison in zip(names, comparisons, strict=True):
             write_bytes(folder / "predictions" / name, _pack_predictions(comparison))
