@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,7 +19,8 @@ from stepreel.learn.model import TaskModel, read_model
 from stepreel.report.video import VideoChoice, check_choice
 from stepreel.result import Result
 from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
-from stepreel.system.machine import cache_folder, usable_device
+from stepreel.system.cache import open_cache
+from stepreel.system.machine import usable_device
 from stepreel.system.store import Store
 from stepreel.task import Task, load_task
 from stepreel.types import FeatureTrack, Progress, as_names, no_progress
@@ -148,21 +150,22 @@ def find_key_steps(
     check_choice(video)
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
-    task_run = pipeline.run(
-        sources,
-        _store(cache),
-        preset=preset,
-        overrides=_overrides(clusters, top, seed, settings),
-        model=_as_model(model),
-        reading=_reading(cues, fps, times),
-        output=None if output is None else Path(output),
-        titles=_as_titles(titles, len(sources)),
-        force=force,
-        video=video,
-        device=usable_device(device),
-        progress=progress or no_progress,
-        on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
-    )
+    with _open_cache(cache) as store:
+        task_run = pipeline.run(
+            sources,
+            store,
+            preset=preset,
+            overrides=_overrides(clusters, top, seed, settings),
+            model=_as_model(model),
+            reading=_reading(cues, fps, times),
+            output=None if output is None else Path(output),
+            titles=_as_titles(titles, len(sources)),
+            force=force,
+            video=video,
+            device=usable_device(device),
+            progress=progress or no_progress,
+            on_loaded=lambda task: _raise_or_skip(task, on_error if is_list else "raise"),
+        )
     if task_run.written is not None:
         for reason in [*task_run.written.failures.values(), *task_run.written.unsaved]:
             raise OutputError(reason)
@@ -215,13 +218,14 @@ class Model:
         from stepreel.learn.inference import embed_with_model
 
         where = usable_device(device)
-        task = load_task(
-            [_as_source(source)],
-            _store(cache),
-            model=self.task_model,
-            reading=_reading((), fps, times),
-            progress=progress or no_progress,
-        )
+        with _open_cache(cache) as store:
+            task = load_task(
+                [_as_source(source)],
+                store,
+                model=self.task_model,
+                reading=_reading((), fps, times),
+                progress=progress or no_progress,
+            )
         _raise_or_skip(task, "raise")
         recordings = list(task.recordings.values())
         (track,) = embed_with_model(self.task_model, recordings, cues=cues, device=where)
@@ -320,5 +324,6 @@ def _raise_or_skip(task: Task, on_error: OnError) -> None:
         raise RecordingError("; ".join(task.failures.values()))
 
 
-def _store(cache: AnyPath | None) -> Store:
-    return Store(Path(cache) if cache is not None else cache_folder())
+def _open_cache(cache: AnyPath | None) -> AbstractContextManager[Store]:
+    """Open the cache; results read their pictures from it later, so it stays in use."""
+    return open_cache(None if cache is None else Path(cache), hold=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from stepreel.cli.cache import cache
 from stepreel.cli.demo import demo
 from stepreel.cli.embed import embed
 from stepreel.cli.evaluate import evaluate
@@ -44,7 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, render, train, embed, evaluate, score, demo, info, schema):
+for command in (run, render, train, embed, evaluate, score, demo, info, cache, schema):
     app.command(cls=_HelpfulCommand)(command)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepreel.cli.options import Cache, Quiet
+from stepreel.cli.options import Cache, NoCache, Quiet
 from stepreel.cli.progress import progress_bar
 from stepreel.cli.run import find, summary
 from stepreel.cli.terminal import refuse, report_errors, say
@@ -24,6 +24,7 @@ def demo(
     sample_seed: Annotated[int, typer.Option(min=0, help="Seed of the sample recording.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the training.")] = 0,
     cache: Cache = None,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Run everything on a generated recording whose true steps are known.
@@ -32,15 +33,18 @@ def demo(
     """
     with report_errors():
         from stepreel.system.files import check_writable
+        from stepreel.system.locks import lock_output
 
         check_writable(output)
-        sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
+        with lock_output(output):  # another demo may be making the same sample
+            sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)
         task_run = find(
             [sample.video],
             output,
             preset="quick",
             overrides={"train.seed": seed},
             cache=cache,
+            no_cache=no_cache,
             quiet=quiet,
         )
         for reason in task_run.failures.values():

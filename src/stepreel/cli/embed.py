@@ -13,6 +13,7 @@ from stepreel.cli.options import (
     DeviceName,
     EmbedCues,
     Fps,
+    NoCache,
     Quiet,
     Times,
     feature_reading,
@@ -57,6 +58,7 @@ def embed(
     embed_cues: EmbedCues = None,
     device: DeviceName = "auto",
     cache: Cache = None,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Embed recordings with a trained model, without training.
@@ -76,10 +78,13 @@ def embed(
         if embed_cues:
             chosen = pick_cues(parse_cues(embed_cues), model_cues, setting="--embed-cues")
         sources = recording_paths(recordings, times=times)
-        with progress_bar(quiet=quiet) as progress:
+        with (
+            open_store(cache, no_cache=no_cache) as store,
+            progress_bar(quiet=quiet) as progress,
+        ):
             task = load_task(
                 sources,
-                open_store(cache),
+                store,
                 model=trained,
                 reading=feature_reading(None, fps, times),
                 output=output,
@@ -91,6 +96,7 @@ def embed(
                 raise typer.Exit(NOTHING_DONE)
 
             from stepreel.learn.inference import embed_with_model
+            from stepreel.system.locks import lock_output
             from stepreel.system.names import name_files
 
             clustered_cues = pick_cues(
@@ -106,17 +112,20 @@ def embed(
             readable = list(task.recordings.values())
             n_failed = len(task.failures)
             tracks = embed_with_model(trained, readable, cues=chosen, device=usable)
-            for number, (position, track) in enumerate(zip(task.recordings, tracks, strict=True)):
-                path = sources[position]
-                progress("embedding", number + 1, len(readable))
-                try:
-                    _write(files[path], track, readable[number], centres)
-                except OutputError as problem:  # the others can still be written
-                    warn(f"stepreel: {problem}")
-                    n_failed += 1
-                    continue
-                size = f"{counted(len(track), 'moment')} x {track.width}"
-                say(f"{path.name}: {size}, {files[path]}")
+            with lock_output(output, progress):
+                for number, (position, track) in enumerate(
+                    zip(task.recordings, tracks, strict=True)
+                ):
+                    path = sources[position]
+                    progress("embedding", number + 1, len(readable))
+                    try:
+                        _write(files[path], track, readable[number], centres)
+                    except OutputError as problem:  # the others can still be written
+                        warn(f"stepreel: {problem}")
+                        n_failed += 1
+                        continue
+                    size = f"{counted(len(track), 'moment')} x {track.width}"
+                    say(f"{path.name}: {size}, {files[path]}")
         if n_failed:
             raise typer.Exit(NOTHING_DONE if n_failed == len(sources) else SOME_FAILED)
 

@@ -11,8 +11,10 @@ from stepreel.cli.options import (
     Assignments,
     Cache,
     DeviceName,
+    NoCache,
     Quiet,
     named_overrides,
+    open_store,
 )
 from stepreel.cli.problems import show_left_out, showing_left_out
 from stepreel.cli.progress import progress_bar
@@ -88,6 +90,7 @@ def evaluate(
     ] = False,
     device: DeviceName = "auto",
     cache: Cache = None,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare methods on labelled recordings, under every protocol.
@@ -108,7 +111,10 @@ def evaluate(
 
         overrides = named_overrides(assignments or [])
         load_settings(overrides=overrides)  # so that a wrong name is reported as it was typed
-        with progress_bar(quiet=quiet) as progress:
+        with (
+            open_store(cache, no_cache=no_cache) as store,
+            progress_bar(quiet=quiet) as progress,
+        ):
             results = evaluate_dataset(
                 dataset,
                 root,
@@ -130,7 +136,7 @@ def evaluate(
                 sweep_recordings=_numbers(sweep_recordings, "--sweep-recordings"),
                 output=output,
                 device=device,
-                cache=cache,
+                cache=store.root,
                 progress=progress,
                 **{name.replace(".", "__", 1): value for name, value in overrides.items()},
             )

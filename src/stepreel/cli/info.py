@@ -39,11 +39,12 @@ def info(cache: Cache = None) -> None:
     with report_errors():
         from stepreel.config import known_presets
         from stepreel.cues.appearance import WEIGHTS
+        from stepreel.system.cache import cached_files, format_size, read_limit
         from stepreel.system.machine import cache_folder, pick_device, usable_cores
-        from stepreel.system.store import Store
         from stepreel.version import __version__
 
         folder = cache if cache is not None else cache_folder()
+        size = format_size(sum(file.size for file in cached_files(folder)))
         registries = _registries()
         rows = {
             "stepreel": f"{__version__}, Python {platform.python_version()}, {platform.system()}",
@@ -54,7 +55,7 @@ def info(cache: Cache = None) -> None:
             "presets": ", ".join(known_presets()),
             "device": f"{pick_device()} ({platform.machine()})",
             "cores": str(usable_cores()),
-            "cache": f"{folder} ({Store(folder).size_bytes() / 1e6:.0f} MB; safe to delete)",
+            "cache": f"{folder} ({size}, {read_limit(folder)}; see `stepreel cache`)",
         }
         for name, value in rows.items():
             show(_row(name, value))

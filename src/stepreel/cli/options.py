@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Cache = Annotated[
     Path | None,
     typer.Option(help="Cache folder for features and models (see `stepreel info`)."),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Neither read nor keep anything: make all of it anew.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Clusters = Annotated[
@@ -67,12 +71,14 @@ def named_overrides(
     return {**parse_assignments(assignments), **options}
 
 
-def open_store(cache: Path | None) -> Store:
-    """Open the given cache folder, or the default one."""
-    from stepreel.system.machine import cache_folder
-    from stepreel.system.store import Store
+def open_store(cache: Path | None, *, no_cache: bool = False) -> AbstractContextManager[Store]:
+    """Open the given cache folder, or the default one; with `no_cache`, one for this run only."""
+    from stepreel.errors import SettingsError
+    from stepreel.system.cache import open_cache
 
-    return Store(cache if cache is not None else cache_folder())
+    if no_cache and cache is not None:
+        raise SettingsError("--cache names a folder, but --no-cache uses none; leave one out")
+    return open_cache(cache, keep=not no_cache)
 
 
 def feature_reading(cues: str | None, fps: float | None, times: Path | None) -> FeatureReading:

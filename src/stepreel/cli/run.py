@@ -16,6 +16,7 @@ from stepreel.cli.options import (
     EmbedCues,
     FeatureCues,
     Fps,
+    NoCache,
     Preset,
     Quiet,
     Seed,
@@ -93,6 +94,7 @@ def run(
     seed: Seed = None,
     device: DeviceName = "auto",
     cache: Cache = None,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Find the key steps of one or several recordings of a task.
@@ -119,6 +121,7 @@ def run(
             video=video,
             device=usable_device(device),
             cache=cache,
+            no_cache=no_cache,
             quiet=quiet,
         )
         report_run(task_run, sources)
@@ -141,6 +144,7 @@ def find(
     video: VideoChoice = "link",
     device: Device = "auto",
     cache: Path | None,
+    no_cache: bool,
     quiet: bool,
 ) -> TaskRun:
     """Run the pipeline with a progress bar."""
@@ -150,10 +154,13 @@ def find(
 
     trained = None if model is None else read_model(model)
     named = None if titles is None else read_titles(titles, n_recordings=len(sources))
-    with progress_bar(quiet=quiet) as progress:
+    with (
+        open_store(cache, no_cache=no_cache) as store,
+        progress_bar(quiet=quiet) as progress,
+    ):
         return pipeline.run(
             sources,
-            open_store(cache),
+            store,
             preset=preset,
             overrides=overrides,
             model=trained,

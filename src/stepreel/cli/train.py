@@ -16,6 +16,7 @@ from stepreel.cli.options import (
     EmbedCues,
     FeatureCues,
     Fps,
+    NoCache,
     Preset,
     Quiet,
     Seed,
@@ -66,6 +67,7 @@ def train(
     seed: Seed = None,
     device: DeviceName = "auto",
     cache: Cache = None,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a model on recordings of a task, to use it on later takes.
@@ -76,14 +78,18 @@ def train(
     when the same command is run again.
     """
     with report_errors():
+        from stepreel.system.locks import lock_output
         from stepreel.task import load_task
 
         usable = usable_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
-        sources, store = recording_paths(recordings, times=times), open_store(cache)
-        with progress_bar(quiet=quiet) as progress:
+        sources = recording_paths(recordings, times=times)
+        with (
+            open_store(cache, no_cache=no_cache) as store,
+            progress_bar(quiet=quiet) as progress,
+        ):
             task = load_task(
                 sources,
                 store,
@@ -97,7 +103,8 @@ def train(
                 warn(f"stepreel: {reason}")
             if not task.recordings:
                 raise typer.Exit(NOTHING_DONE)
-            _learn(task, store, output, usable, progress)
+            with lock_output(output, progress):  # metrics.jsonl is written while it learns
+                _learn(task, store, output, usable, progress)
         if task.failures:
             raise typer.Exit(SOME_FAILED)
 

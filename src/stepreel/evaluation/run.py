@@ -36,9 +36,9 @@ from stepreel.evaluation.results import Results
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.write_results import Evaluation, write_evaluation
 from stepreel.features.sources import LoadedRecordings, extract_recordings
+from stepreel.system.cache import open_cache
 from stepreel.system.files import check_writable
-from stepreel.system.machine import cache_folder, usable_device
-from stepreel.system.store import Store
+from stepreel.system.machine import usable_device
 from stepreel.types import Progress, as_names, no_progress
 
 
@@ -102,11 +102,7 @@ def evaluate(
     >>> results.protocols["strict"]["stepreel"].f1.mean            # doctest: +SKIP
     61.2
     """
-    runner = MethodRunner(
-        Store(Path(cache) if cache is not None else cache_folder()),
-        usable_device(device),
-        progress or no_progress,
-    )
+    where = usable_device(device)
     plan = make_plan(
         methods=None if methods is None else as_names(methods),
         baselines_only=baselines_only,
@@ -140,7 +136,11 @@ def evaluate(
         "root": folder.resolve().name,
         "task": task,
     }
-    with naming_left_out(problems):
+    with (
+        naming_left_out(problems),
+        open_cache(None if cache is None else Path(cache)) as store,
+    ):
+        runner = MethodRunner(store, where, progress or no_progress)
         tasks = read_tasks(dataset_format, request, is_plugin=dataset not in DATASETS.own)
         if output is not None:
             check_writable(Path(output))

@@ -99,7 +99,7 @@ class CheckedArrays:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             if length > LARGEST_HEADER:
-                raise DamagedError("its header is damaged")
+                raise DamagedError("its header is wrong")
             text = file.read(length)
             size = file.seek(0, 2)
         try:
@@ -107,11 +107,11 @@ class CheckedArrays:
             metadata = header.pop("__metadata__")
             checksum = metadata.pop("checksum")
             if checksum != _header_checksum(header, metadata):
-                raise DamagedError("its header is damaged")
+                raise DamagedError("its header is wrong")
             blocks = bytes.fromhex(metadata.pop("blocks"))
             layouts = {name: _layout(described) for name, described in header.items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-            raise DamagedError("its header is damaged") from problem
+            raise DamagedError("its header is wrong") from problem
         end = max((layout.stop for layout in layouts.values()), default=0)
         if size != 8 + length + end:
             raise DamagedError(f"it has {size} bytes instead of {8 + length + end}")

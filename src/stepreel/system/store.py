@@ -202,10 +202,6 @@ class Store:
         """Folder of exported networks."""
         return self.root / "backbones"
 
-    def size_bytes(self) -> int:
-        """Return the size of the store on disk."""
-        return sum(f.stat().st_size for f in self.root.rglob("*") if f.is_file())
-
 
 def read_facts(entry: Entry) -> dict[str, Any] | None:
     """Read the JSON file next to an entry; None if it is missing, damaged or does not match."""

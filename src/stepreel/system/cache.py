@@ -1,0 +1,213 @@
+"""The cache as a whole: its size and limit, what is removed first, and clearing it.
+
+Only files with the names that stepreel gives are counted and removed; others in the folder are left
+alone. So are those that a running process has used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepreel.errors import SettingsError
+from stepreel.system import sessions
+from stepreel.system.files import write_text
+from stepreel.system.locks import remove_lock, try_lock
+from stepreel.system.machine import cache_folder
+from stepreel.system.store import Store, explain_cache_write_errors
+
+log = logging.getLogger(__name__)
+
+VARIABLE = "STEPREEL_CACHE_LIMIT"
+SETTINGS = "cache.json"
+DEFAULT_LIMIT = 20_000_000_000
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+FOLDERS = ("recordings", "models", "predictions", "measures", "backbones")
+_FOLDER = r"(recordings/[0-9a-f]{32}(@[^/]+)?|models|predictions|measures|backbones)"
+_KEY = r"[^/]+-[0-9a-f]{16}"
+OWN_FILE = re.compile(
+    rf"{_FOLDER}/({_KEY}\.(safetensors|json)|{_KEY}\.parts-\d+/(\d+\.safetensors|\.[^/]+\.part)"
+    r"|\.[^/]+\.part|[^/]+\.onnx)"
+)
+OWN_LOCK = re.compile(rf"{_FOLDER}/[^/]+\.lock")
+
+
+@dataclass(frozen=True)
+class CachedFile:
+    """One file in the cache; `used` is the time of its last use, in seconds since 1970."""
+
+    path: Path
+    kind: str
+    size: int
+    used: float
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What was removed from the cache, and what was not because a running process uses it."""
+
+    n_files: int
+    n_bytes: int
+    kept_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest size of the cache, None for no limit, and where that was set."""
+
+    n_bytes: int | None
+    origin: str
+
+    def __str__(self) -> str:
+        return "no limit" if self.n_bytes is None else f"at most {format_size(self.n_bytes)}"
+
+
+@contextlib.contextmanager
+def open_cache(
+    folder: Path | None = None, *, keep: bool = True, hold: bool = False
+) -> Iterator[Store]:
+    """Open the cache in `folder`, or the usual one; afterwards reduce it to its limit.
+
+    keep  if False, use a new folder instead, and remove it afterwards
+    hold  the process goes on using what it found there after the block
+    """
+    if not keep:
+        with tempfile.TemporaryDirectory(prefix="stepreel-", ignore_cleanup_errors=True) as name:
+            yield Store(Path(name))
+        return
+    root = folder if folder is not None else cache_folder()
+    limit = read_limit(root)  # first: a wrong limit is reported before any work
+    if hold:
+        sessions.hold(root)
+        yield Store(root)
+    else:
+        with sessions.in_use(root):
+            yield Store(root)
+    trim(root, limit)
+
+
+def parse_size(text: str) -> int | None:
+    """Parse a size in bytes; None for no limit.
+
+    >>> parse_size("5GB"), parse_size("1.5 MiB"), parse_size("none")
+    (5000000000, 1572864, None)
+    """
+    if text.strip().lower() == "none":
+        return None
+    parts = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]+)\s*", text)
+    if parts is None or parts[2].upper() not in UNITS:
+        raise SettingsError(f"{text!r} is not a size; expected one such as 5GB or 500MB, or none")
+    return round(float(parts[1]) * UNITS[parts[2].upper()])
+
+
+def format_size(n_bytes: int) -> str:
+    """Format a size.
+
+    >>> format_size(0), format_size(5_000_000_000), format_size(12_345_678)
+    ('0 MB', '5 GB', '12 MB')
+    """
+    if n_bytes >= 1e9:
+        return f"{n_bytes / 1e9:.3g} GB"
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 or not n_bytes else f"{n_bytes / 1e6:.2g} MB"
+
+
+def read_limit(root: Path) -> Limit:
+    """Return the limit of a cache: of the environment, else the stored one, else the usual one."""
+    if stated := os.environ.get(VARIABLE):
+        try:
+            return Limit(parse_size(stated), VARIABLE)
+        except SettingsError as problem:
+            raise SettingsError(f"{VARIABLE}: {problem}") from None
+    try:
+        stored = json.loads((root / SETTINGS).read_text(encoding="utf-8"))["limit"]
+        return Limit(parse_size(stored), "set with `stepreel cache --limit`")
+    except OSError:
+        return Limit(DEFAULT_LIMIT, "default")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        log.warning("%s is damaged; the limit is the default one", root / SETTINGS)
+        return Limit(DEFAULT_LIMIT, "default")
+
+
+def set_limit(root: Path, size: str) -> None:
+    """Store the limit of a cache: "5GB", or "none"."""
+    parse_size(size)
+    path = root / SETTINGS
+    with explain_cache_write_errors(path):
+        write_text(path, json.dumps({"limit": size.strip()}) + "\n")
+
+
+def cached_files(root: Path) -> list[CachedFile]:
+    """Return stepreel's own files in a cache, those not used for longest first."""
+    found = []
+    for path in _matching(root, OWN_FILE):
+        with contextlib.suppress(OSError):  # removed by another process in the meantime
+            status = path.stat()
+            kind = path.relative_to(root).parts[0]
+            found.append(CachedFile(path, kind, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda file: file.used)
+
+
+def trim(root: Path, limit: Limit | None = None) -> Removal:
+    """Remove what was not used for longest, until the cache is no larger than its limit."""
+    n_bytes = (limit or read_limit(root)).n_bytes
+    files = cached_files(root)
+    excess = sum(file.size for file in files) - (0 if n_bytes is None else n_bytes)
+    if n_bytes is None or excess <= 0:
+        return Removal(0, 0)
+    return _remove(root, files, excess)
+
+
+def clear(root: Path) -> Removal:
+    """Remove everything that no running process uses."""
+    for path in list(_matching(root, OWN_LOCK)):
+        with contextlib.suppress(OSError):
+            if (abandoned := try_lock(path)) is not None:
+                remove_lock(abandoned)
+    return _remove(root, cached_files(root), None)
+
+
+def _remove(root: Path, files: list[CachedFile], excess: int | None) -> Removal:
+    """Remove files in order, until `excess` bytes are gone; None: all of them."""
+    since = sessions.used_since(root)
+    n_files = n_bytes = kept = 0
+    for file in files:
+        if excess is not None and n_bytes >= excess:
+            break
+        try:
+            if since is not None and file.path.stat().st_mtime >= since:
+                kept += file.size
+                continue
+            file.path.unlink()
+        except OSError:  # removed already, or not ours to remove
+            continue
+        n_files, n_bytes = n_files + 1, n_bytes + file.size
+        _remove_empty_folders(file.path.parent, root)
+    return Removal(n_files, n_bytes, kept)
+
+
+def _remove_empty_folders(folder: Path, root: Path) -> None:
+    with contextlib.suppress(OSError):
+        while folder != root:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _matching(root: Path, names: re.Pattern[str]) -> Iterator[Path]:
+    """Yield files of the cache by their names from its root; links are not followed."""
+    tops = [root / name for name in FOLDERS if not (root / name).is_symlink()]
+    for top in tops:
+        for folder, _, files in os.walk(top):
+            for name in files:
+                path = Path(folder, name)
+                is_own = names.fullmatch(path.relative_to(root).as_posix())
+                if is_own and not path.is_symlink():
+                    yield path

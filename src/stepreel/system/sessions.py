@@ -1,0 +1,70 @@
+"""Which processes use a cache: each holds a lock in it for as long as it runs.
+
+What a process has used since it began is not removed from the cache. The lock of a process that was
+killed is free, and is removed by whoever looks next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock
+
+from stepreel.system.locks import Holder, read_holder, remove_lock, try_lock
+
+FOLDER = "sessions"
+SLACK_SECONDS = 5.0  # clocks of file systems are coarse, and those of other machines differ
+
+_held: dict[Path, FileLock] = {}
+
+
+@contextlib.contextmanager
+def in_use(root: Path) -> Iterator[None]:
+    """Declare that this process uses the cache `root`, for the time of the block."""
+    session = _begin(root)
+    try:
+        yield
+    finally:
+        if session is not None:
+            remove_lock(session)
+
+
+def hold(root: Path) -> None:
+    """Declare that this process uses the cache `root` until it ends."""
+    if root not in _held and (session := _begin(root)) is not None:
+        _held[root] = session
+
+
+def running(root: Path) -> list[Holder]:
+    """Return the processes that use a cache; remove what killed ones left."""
+    found = []
+    for path in sorted((root / FOLDER).glob("*.lock")):
+        holder = read_holder(path)
+        try:
+            abandoned = try_lock(path)
+        except OSError:  # cannot be told: assume the best of it
+            abandoned = None
+        if abandoned is not None:
+            remove_lock(abandoned)
+        elif holder is not None:
+            found.append(holder)
+    return found
+
+
+def used_since(root: Path) -> float | None:
+    """Return the time since when something may be in use; None if no process uses the cache."""
+    began = [holder.since for holder in running(root)]
+    return min(began) - SLACK_SECONDS if began else None
+
+
+def _begin(root: Path) -> FileLock | None:
+    path = root / FOLDER / f"{os.getpid()}-{secrets.token_hex(4)}.lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return try_lock(path)
+    except OSError:  # read-only, or a file system without locks
+        return None
