@@ -159,6 +159,7 @@ def cached_files(root: Path) -> list[CachedFile]:
 def trim(root: Path, limit: Limit | None = None) -> Removal:
     """Remove what was not used for longest, until the cache is no larger than its limit."""
     n_bytes = (limit or read_limit(root)).n_bytes
+    sessions.running(root)  # removes what killed processes left
     files = cached_files(root)
     excess = sum(file.size for file in files) - (0 if n_bytes is None else n_bytes)
     if n_bytes is None or excess <= 0:

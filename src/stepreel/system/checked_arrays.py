@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from stepreel.system.files import atomic_writer
 Arrays = Mapping[str, NDArray[Any]]
 
 BLOCK_BYTES = 1 << 16
+CHECKED_AT_ONCE = 64 * BLOCK_BYTES
 DIGEST_BYTES = 8
 LARGEST_HEADER = 100_000_000  # bytes; safetensors refuses more
 DTYPES = {
@@ -112,10 +113,10 @@ class CheckedArrays:
             layouts = {name: _layout(described) for name, described in header.items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
             raise DamagedError("its header is wrong") from problem
-        end = max((layout.stop for layout in layouts.values()), default=0)
-        if size != 8 + length + end:
-            raise DamagedError(f"it has {size} bytes instead of {8 + length + end}")
-        return cls(path, layouts, metadata, blocks, 8 + length)
+        opened = cls(path, layouts, metadata, blocks, 8 + length)
+        if size != (expected := opened.offset + opened._size):
+            raise DamagedError(f"it has {size} bytes instead of {expected}")
+        return opened
 
     def read(self, name: str) -> NDArray[Any]:
         """Return one array; DamagedError if its content is not as it was written."""
@@ -138,31 +139,28 @@ class CheckedArrays:
 
     def check(self) -> None:
         """Raise DamagedError unless all arrays are as they were written."""
-        end = max((layout.stop for layout in self.layouts.values()), default=0)
-        with self.path.open("rb") as file:
-            for _ in self._checked_blocks(file, 0, end):
-                pass
+        for start in range(0, self._size, CHECKED_AT_ONCE):
+            self._bytes(start, min(start + CHECKED_AT_ONCE, self._size))
 
-    def _bytes(self, start: int, stop: int) -> bytearray:
+    @property
+    def _size(self) -> int:
+        return max((layout.stop for layout in self.layouts.values()), default=0)
+
+    def _bytes(self, start: int, stop: int) -> memoryview:
         """Return bytes start..stop of the arrays, after checking the blocks they lie in."""
-        found = bytearray(stop - start)
+        first, last = start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)
+        before = first * BLOCK_BYTES
+        content = memoryview(bytearray(max(0, min(last * BLOCK_BYTES, self._size) - before)))
         with self.path.open("rb") as file:
-            for position, block in self._checked_blocks(file, start, stop):
-                low, high = max(start, position), min(stop, position + len(block))
-                found[low - start : high - start] = block[low - position : high - position]
-        return found
-
-    def _checked_blocks(
-        self, file: BinaryIO, start: int, stop: int
-    ) -> Iterator[tuple[int, memoryview]]:
-        first = start // BLOCK_BYTES
-        file.seek(self.offset + first * BLOCK_BYTES)
-        for number in range(first, -(-stop // BLOCK_BYTES)):
-            block = file.read(BLOCK_BYTES)
+            file.seek(self.offset + before)
+            if file.readinto(content) != len(content):
+                raise DamagedError("it is too short")
+        for number in range(first, last):
+            block = content[number * BLOCK_BYTES - before :][:BLOCK_BYTES]
             place = number * DIGEST_BYTES
             if _digest(block) != self.blocks[place : place + DIGEST_BYTES]:
                 raise DamagedError(f"the checksum of block {number} is wrong")
-            yield number * BLOCK_BYTES, memoryview(block)
+        return content[start - before : stop - before]
 
 
 def _write(
