@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from calibrate_cases import SOURCES, Case, ChanceCase, cases_of, chance_cases, samples
-from calibrate_tables import END, START, TABLES, confidence_block, tables
+from calibrate_tables import END, START, TABLES, confidence_block, count_repeats, tables
 from scipy.optimize import minimize
 
 from stepreel.steps.confidence import Calibration, LogisticModel, Weight, probability
@@ -31,6 +31,7 @@ CALIBRATION = ROOT / "src" / "stepreel" / "steps" / "calibration.json"
 DOCUMENT = ROOT / "docs" / "results.md"
 RIDGE = 0.01  # of standardised weights, against the mean log-loss
 CLEAR = 0.25
+FEWEST_CLAIMS = 20
 
 
 class Rows:
@@ -139,6 +140,7 @@ def fit(cases: Sequence[Case], equal_parts: Sequence[ChanceCase]) -> Calibration
         chance=fit_chance(equal_parts),
         lift=fit_lift(rows, choose_evidence(usable)),
         clear=CLEAR,
+        repeat=None,
         sources={
             source: sum(len(c.right) for c in usable if c.source == source and not c.is_noise)
             for source in dict.fromkeys(case.source for case in cases)
@@ -155,6 +157,19 @@ def stated(case: Case, fitted: Calibration) -> np.ndarray:
     chance = probability(odds)
     right = probability(odds + fitted.lift.log_odds(case.evidence, count))
     return np.clip((right - chance) / (1 - chance), 0, 1)
+
+
+def repeat_level(cases: Sequence[Case], confidence: Sequence[np.ndarray]) -> float | None:
+    """Return the lowest confidence from which most claims of a repeat are right, if there is one.
+
+    The confidences are those of sources left out; a level needs enough claims to be judged by.
+    """
+    rows = [row for row in zip(cases, confidence, strict=True) if not row[0].is_noise]
+    for percent in range(0, 100, 5):
+        claimed, correct = count_repeats(rows, percent / 100)
+        if claimed >= FEWEST_CLAIMS and correct >= claimed / 2:
+            return percent / 100
+    return None
 
 
 def main() -> None:
@@ -187,7 +202,7 @@ def main() -> None:
         for name in names
     }
     confidence = [stated(case, left_out[case.source]) for case in cases]
-    fitted = fit(cases, equal_parts)
+    fitted = fit(cases, equal_parts).model_copy(update={"repeat": repeat_level(cases, confidence)})
     text = tables(cases, confidence, fitted)
     print(text)
     if options.write:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from calibrate_cases import NOISE, Case
-from results_markdown import markdown
+from results_markdown import PAGE_WIDTH, markdown
 
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.steps.confidence import Calibration
@@ -28,7 +29,7 @@ def tables(cases: Sequence[Case], stated: Sequence[np.ndarray], fitted: Calibrat
             _by_source(real, fitted.clear),
             _of_noise(noise, fitted.clear),
             f"Taken for white noise: {sum(c.is_white for c, _ in real)} recordings.\n",
-            f"Repeats: {_repeats(real, fitted.clear)}\n",
+            f"{_repeats(real, fitted.repeat)}\n",
             f"Evidence in use, with its standardised weight: {evidence or 'none'}.",
         ]
     )
@@ -119,28 +120,36 @@ def _of_noise(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
     return markdown([*head, "no clear structure"], lines)
 
 
-def _repeats(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
-    """Say how often a step that is called a repeat shows the same true step as an earlier one."""
+def count_repeats(rows: Sequence[tuple[Case, np.ndarray]], level: float) -> tuple[int, int]:
+    """Count steps that would be called repeats, and those that do show the same true step.
 
-    def count(level: float) -> tuple[int, int]:
-        claimed = correct = 0
-        for case, values in rows:
-            for step in range(len(values)):
-                earlier = np.flatnonzero(
-                    (case.cluster[:step] == case.cluster[step]) & (values[:step] >= level)
-                )
-                if values[step] < level or not len(earlier):
-                    continue
+    A repeat is a step that looks like an earlier one, both with at least `level` of confidence.
+    """
+    claimed = correct = 0
+    for case, values in rows:
+        for step in np.flatnonzero(values >= level):
+            looks_alike = case.cluster[:step] == case.cluster[step]
+            earlier = np.flatnonzero(looks_alike & (values[:step] >= level))
+            if len(earlier):
                 claimed += 1
                 is_same = case.true_step[earlier] == case.true_step[step]
                 correct += bool(case.true_step[step] != BACKGROUND and is_same.any())
-        return claimed, correct
+    return claimed, correct
 
-    claimed, correct = count(clear)
-    all_claimed, all_correct = count(0.0)
-    return (
-        f"at {_percent(clear)} or more, {claimed} steps are called repeats, and "
-        f"{_percent(correct / max(1, claimed))} of them do show the same true step as an earlier "
-        f"one; without a level it would be {all_claimed} and "
-        f"{_percent(all_correct / max(1, all_claimed))}."
+
+def _repeats(rows: Sequence[tuple[Case, np.ndarray]], level: float | None) -> str:
+    counts = {at: count_repeats(rows, at) for at in (0.0, 0.25, 0.5)}
+    seen = ", ".join(
+        f"{_percent(correct / max(1, claimed))} of {claimed} from {_percent(at)} on"
+        for at, (claimed, correct) in counts.items()
+    )
+    rule = (
+        "So no step is called done again"
+        if level is None
+        else f"A step is called done again from {_percent(level)} on"
+    )
+    return textwrap.fill(
+        f"Repeats: of steps that look like an earlier one, these show the same true step: {seen}. "
+        f"{rule}.",
+        PAGE_WIDTH,
     )

@@ -63,7 +63,7 @@ def make_board(
         )
     return Storyboard(
         title=title,
-        confidence=ConfidenceScale(meaning="How reliable a step is.", clear=0.25),
+        confidence=ConfidenceScale(meaning="How reliable a step is.", clear=0.25, repeat=0.5),
         recording=RecordingReference(
             kind="video",
             name=file.rsplit("/", 1)[-1],

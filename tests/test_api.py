@@ -85,7 +85,7 @@ def test_what_a_result_contains():
     assert result.clustering.labels.shape == (60,)
     assert result.storyboard.steps == result.steps
     assert result.storyboard.recording.kind == "features"
-    assert "Step 1" in result._repr_html_()  # what a notebook shows
+    assert "Step A" in result._repr_html_()  # what a notebook shows
 
 
 def test_the_timeline_covers_the_recording_without_gap_or_overlap(shelf):

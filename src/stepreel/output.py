@@ -15,7 +15,7 @@ from stepreel.result import Result
 from stepreel.storyboard.folders import name_folders
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.locks import lock_output
-from stepreel.types import Progress, no_progress
+from stepreel.types import Progress, labelled, no_progress
 
 
 @dataclass
@@ -58,8 +58,8 @@ def write_task(
         written = WrittenTask()
         if model is not None:
             _write_model(written, output, model)
-        write = partial(Result.write, video=video, force=force, progress=progress)
-        _write_boards(written, output, results, write)
+        write = partial(Result.write, video=video, force=force)
+        _write_boards(written, output, results, write, progress)
         if len(names) > 1 and written.boards:
             _write_index(written, output, names, {**failures, **written.failures})
     return written
@@ -76,13 +76,17 @@ def _write_boards(
     written: WrittenTask,
     output: Path,
     results: Mapping[int, Result],
-    write: Callable[[Result, Path], Storyboard],
+    write: Callable[..., Storyboard],
+    progress: Progress,
 ) -> None:
     recordings = {position: result.recording for position, result in results.items()}
     written.folders = name_folders(recordings, output)
-    for position, result in results.items():
+    for number, (position, result) in enumerate(results.items(), start=1):
+        which = f" {number} of {len(results)}: {result.recording.name}" if len(results) > 1 else ""
         try:
-            written.boards[position] = write(result, written.folders[position])
+            written.boards[position] = write(
+                result, written.folders[position], progress=labelled(progress, which)
+            )
         except (OutputError, StoreError) as problem:
             written.failures[position] = str(problem)
 

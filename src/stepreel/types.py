@@ -33,6 +33,11 @@ class AtMost(float):
     """A total that may not be reached, because the work can stop early."""
 
 
+def labelled(progress: Progress, suffix: str) -> Progress:
+    """Return `progress` with a suffix added to every label, such as which recording it is."""
+    return lambda label, done, total: progress(f"{label}{suffix}", done, total)
+
+
 def no_progress(label: str, done: float, total: float) -> None:
     """Ignore progress; the default of every `Progress` parameter."""
 

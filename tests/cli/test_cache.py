@@ -36,14 +36,14 @@ def test_without_the_cache_the_result_is_the_same_and_nothing_is_read_or_kept(fo
         file.write_bytes(bytes(100))
     before = contents(cache)
     done = stepreel(
-        "run", "take.mp4", "-o", "anew", "--no-cache", *FAST, cwd=folder, cache=cache,
+        "run", "take.mp4", "-o", "anew", "--no-cache", "-q", *FAST, cwd=folder, cache=cache,
         TMPDIR=tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert board(folder / "anew") == board(folder / "out")
     assert contents(cache) == before
     assert not list(tmp_path.glob("stepreel-*"))
-    again = stepreel("run", "take.mp4", "-o", "again", *FAST, cwd=folder, cache=cache)
+    again = stepreel("run", "take.mp4", "-o", "again", "-q", *FAST, cwd=folder, cache=cache)
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("is damaged") == len(again.stderr.splitlines()) > 0
     assert board(folder / "again") == board(folder / "out")

@@ -137,6 +137,8 @@ def test_a_log_gets_one_line_per_stage_and_none_if_quiet(takes, tmp_path):
         "stepreel: extracting 1 of 2: take1.mkv",
         "stepreel: extracting 2 of 2: take2.mkv",
         "stepreel: learning",
+        "stepreel: copying video 1 of 2: take1.mkv",  # browsers cannot play Matroska
+        "stepreel: copying video 2 of 2: take2.mkv",
     ]
     quiet = stepreel(*command, "--quiet", cache=tmp_path / "b")
     assert quiet.stderr == ""

@@ -24,7 +24,7 @@ def recording(tmp_path_factory):
 
 
 def test_a_recording_that_browsers_cannot_play_gets_a_playable_copy(recording, tmp_path):
-    done = stepreel("run", recording, "-o", tmp_path / "out", *FAST)
+    done = stepreel("run", recording, "-o", tmp_path / "out", "-q", *FAST)
     assert (done.returncode, done.stderr) == (0, "")
     assert "video: The video shown is a copy in H.264, because browsers cannot play HEVC." in (
         done.stdout

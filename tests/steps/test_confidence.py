@@ -50,7 +50,8 @@ def test_evidence_of_clear_steps():
     assert task.extents(0).tolist() == [[0, 10], [10, 20], [20, 30]]
     evidence = {name: measure(task, 0) for name, measure in EVIDENCE.items()}
     assert evidence["length"] == pytest.approx([0, 0, 0], abs=1e-6)
-    assert (evidence["stability"] > 0.9).all()
+    assert (evidence["stability"] > 2).all()  # an IoU of 0.9 or more
+    assert evidence["agreement"] == pytest.approx([evidence["stability"].mean()] * 3)
     assert (evidence["margin"] > 0.9).all()
     assert (evidence["borders"] > 1).all()  # far above the median change
     assert not is_white_noise(task, 0)
@@ -78,7 +79,7 @@ def test_confidence_is_how_far_p_is_above_chance():
         intercept=-1.0, weights={"number": Weight(mean=np.log(3), scale=1.0, weight=-1.0)}
     )
     lift = LogisticModel(intercept=0.0, weights={"length": Weight(mean=-1, scale=0.5, weight=1.0)})
-    fitted = Calibration(chance=chance, lift=lift, clear=0.25, sources={})
+    fitted = Calibration(chance=chance, lift=lift, clear=0.25, repeat=None, sources={})
     p0 = 1 / (1 + np.exp(1.0))
     p = 1 / (1 + np.exp(1.0 - 2.0))  # lengths are 0, two standard deviations above the mean
     stated = confidences(task_of(clear_steps()), 0, fitted)
@@ -88,7 +89,7 @@ def test_confidence_is_how_far_p_is_above_chance():
 def test_confidence_is_never_negative():
     model = LogisticModel(intercept=0.0, weights={})
     worse = LogisticModel(intercept=-3.0, weights={})
-    fitted = Calibration(chance=model, lift=worse, clear=0.25, sources={})
+    fitted = Calibration(chance=model, lift=worse, clear=0.25, repeat=None, sources={})
     assert confidences(task_of(clear_steps()), 0, fitted) == [0, 0, 0]
 
 

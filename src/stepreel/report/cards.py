@@ -40,11 +40,11 @@ def cards_of(board: Storyboard) -> list[Card]:
 
 
 def _repeats(board: Storyboard, step: KeyStep) -> list[KeyStep]:
-    clear = board.confidence.clear
-    same = [s for s in board.steps if s.cluster == step.cluster and s.index != step.index]
-    if clear is None or step.confidence < clear:
+    level = board.confidence.repeat
+    if level is None or step.confidence < level:
         return []
-    return [other for other in same if other.confidence >= clear]
+    same = [s for s in board.steps if s.cluster == step.cluster and s.index != step.index]
+    return [other for other in same if other.confidence >= level]
 
 
 def _cards_of_kinds(board: Storyboard) -> list[Card]:

@@ -66,7 +66,9 @@ class Calibration(BaseModel):
 
     chance    log-odds of p₀; its inputs are those of `chance_inputs`
     lift      log-odds of p above those of p₀; its inputs are evidence
-    clear     confidence from which a step counts as clear, and a repeated step is called one
+    clear     confidence from which a step counts as clear
+    repeat    confidence from which a step that looks like an earlier one is called the same step
+              done again; None if such claims are wrong more often than right at any level
     sources   the datasets it was fitted to, and the number of steps of each
     """
 
@@ -75,6 +77,7 @@ class Calibration(BaseModel):
     chance: LogisticModel
     lift: LogisticModel
     clear: float = Field(ge=0, le=1)
+    repeat: float | None = Field(ge=0, le=1)
     sources: dict[str, int]
 
 

@@ -103,13 +103,22 @@ def margin(task: TaskSteps, position: int) -> Values:
 
 
 def stability(task: TaskSteps, position: int) -> Values:
-    """How well a step is found again when half of the moments are clustered (mean IoU)."""
+    """How well a step is found again when half of the moments are clustered.
+
+    -log(1.02 - IoU), which grows fast where a step is found again almost exactly.
+    """
     extents = task.extents(position)
     again = task.resampled_extents[position]
     if not again or not len(extents):
         return np.zeros(len(extents))
-    mean: Values = np.mean([_best_overlap(extents, other) for other in again], axis=0)
-    return mean
+    iou: Values = np.mean([_best_overlap(extents, other) for other in again], axis=0)
+    return -np.log(1.02 - iou)
+
+
+def agreement(task: TaskSteps, position: int) -> Values:
+    """Return the mean stability of a recording's steps: whether there is a structure to find."""
+    values = stability(task, position)
+    return np.full(len(values), values.mean() if len(values) else 0.0)
 
 
 def borders(task: TaskSteps, position: int) -> Values:
@@ -140,6 +149,7 @@ EVIDENCE: Mapping[str, Callable[[TaskSteps, int], Values]] = {
     "length": length,
     "margin": margin,
     "stability": stability,
+    "agreement": agreement,
     "borders": borders,
 }
 

@@ -55,7 +55,9 @@ def assemble_storyboard(
     return Storyboard(
         title=recording_title(recording),
         recording=_reference(recording, folder),
-        confidence=ConfidenceScale(meaning=MEANING, clear=calibration().clear),
+        confidence=ConfidenceScale(
+            meaning=MEANING, clear=calibration().clear, repeat=calibration().repeat
+        ),
         steps=_steps(
             key_steps.segments, moment_times, titles, with_pictures=thumbnails is not None
         ),
@@ -114,15 +116,16 @@ def _steps(
 ) -> list[KeyStep]:
     occurrences = Counter(segment.cluster for segment in segments)
     seen: Counter[int] = Counter()
-    clear_kinds: set[int] = set()
+    repeat = calibration().repeat
+    repeatable: set[int] = set()
     steps = []
     for index, segment in enumerate(segments, start=1):
         cluster = segment.cluster
         seen[cluster] += 1
-        is_clear = segment.confidence >= calibration().clear
-        is_repeat = is_clear and cluster in clear_kinds
-        if is_clear:
-            clear_kinds.add(cluster)
+        is_repeatable = repeat is not None and segment.confidence >= repeat
+        is_repeat = is_repeatable and cluster in repeatable
+        if is_repeatable:
+            repeatable.add(cluster)
         title = titles.title_of(index, cluster)
         time = moment_times.start_of(segment.nearest)
         steps.append(

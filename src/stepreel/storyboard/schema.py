@@ -61,7 +61,7 @@ class KeyStep(Span):
     is_repeat: bool = Field(
         default=False,
         description="Whether this is claimed to be an earlier step done again: its confidence, and "
-        "that of an earlier step of its cluster, reach the storyboard's `confidence.clear`.",
+        "that of an earlier step of its cluster, reach the storyboard's `confidence.repeat`.",
     )
     confidence: float = Field(
         ge=0, le=1, description="How reliable the step is; the storyboard's `confidence` says how."
@@ -101,6 +101,13 @@ class ConfidenceScale(Contract):
         ge=0,
         le=1,
         description="Steps of at least this confidence are clear; null if there is no such level.",
+    )
+    repeat: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Steps of at least this confidence may be called an earlier step done again; "
+        "null if none is.",
     )
 
 

@@ -23,12 +23,13 @@ def default_title(cluster: int, occurrence: int, *, is_repeat: bool) -> str:
     >>> default_title(1, 1, is_repeat=False), default_title(1, 2, is_repeat=True)
     ('Step B', 'Step B · second time')
     >>> default_title(1, 2, is_repeat=False), default_title(0, 12, is_repeat=True)
-    ('Step B (2)', 'Step A · 12th time')
+    ('Step B · visit 2', 'Step A · 12th time')
     """
     name = f"Step {letter(cluster)}"
     if occurrence == 1:
         return name
-    return f"{name} · {_ordinal(occurrence)} time" if is_repeat else f"{name} ({occurrence})"
+    visit = f"{_ordinal(occurrence)} time" if is_repeat else f"visit {occurrence}"
+    return f"{name} · {visit}"
 
 
 def _ordinal(number: int) -> str:

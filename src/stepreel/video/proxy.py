@@ -104,6 +104,7 @@ def _encode(video: VideoFile, path: Path, recipe: Recipe, mark: str, progress: P
         output.mux(stream.encode(None))
         sound.write_until(seconds + display_seconds(frame, video), output)
         sound.finish(output)
+        progress("copying video", 1, 1)  # it may be shorter than it states
 
 
 def _frames_shown(video: VideoFile) -> Iterator[tuple[VideoFrame, float]]:

@@ -134,7 +134,7 @@ def test_a_million_steps_are_refused():
     ],
 )
 def test_a_storyboard_with_settings_of_wrong_types_is_refused(tmp_path, key_steps, message):
-    from report.boards import make_board
+    from boards import make_board
 
     board = make_board().model_copy(update={"settings": {"key_steps": key_steps}})
     path = tmp_path / "storyboard.json"
