@@ -44,11 +44,13 @@ def _render(path: Path) -> None:
     from stepreel.report.write import PAGE, render_again
     from stepreel.storyboard.editing import make_consistent
     from stepreel.storyboard.schema import read_storyboard
+    from stepreel.system.locks import lock_output
 
     board = make_consistent(read_storyboard(path), path)
-    board, problems = retake_pictures(board, path.parent)
+    with lock_output(path.parent):
+        board, problems = retake_pictures(board, path.parent)
+        render_again(board, path)
     for problem in problems:
         warn(f"stepreel: {path}: {problem}")
-    render_again(board, path)
     say(f"{board.title}: {counted(len(board.steps), 'step')}")
     say(f"  storyboard: {path.parent / PAGE}")
