@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepreel.config import Settings
-from stepreel.features.extraction import VideoRecording
+from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal

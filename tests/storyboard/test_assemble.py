@@ -4,7 +4,7 @@ import numpy as np
 from videos import gray, steady, write_video
 
 from stepreel.config import Settings
-from stepreel.features.extraction import VideoRecording
+from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.types import Clustering, FeatureTrack

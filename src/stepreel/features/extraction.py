@@ -11,9 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -21,26 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError, StepreelError, StoreError
+from stepreel.features.stored_extraction import BATCH_MOMENTS, Extracted, StoredExtraction
+from stepreel.features.video_recording import VideoRecording
 from stepreel.system.checked_arrays import DTYPES
 from stepreel.system.failpoints import failpoint
 from stepreel.system.machine import usable_cores
-from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Store, read_facts, write_facts
-from stepreel.types import FeatureTrack, Progress, Seconds, VideoFile, no_progress
-from stepreel.video.decode import Decoding, Gap
-from stepreel.video.hdr import TONE_MAPPING_VERSION
+from stepreel.types import Progress, VideoFile, no_progress
+from stepreel.video.decode import Decoding
 from stepreel.video.moments import Moment, walk_moments
 from stepreel.video.notes import reading_notes
-from stepreel.video.previews import PREVIEWS, PreviewMaker, Previews
-from stepreel.video.unchanged import UnchangedVideo
+from stepreel.video.previews import PreviewMaker
 
 if TYPE_CHECKING:  # not at run time: a change of one cue must not make those of another stale
     from stepreel.cues import Cue
 
-BATCH_MOMENTS = 16
 SHARD_SECONDS = 600.0
 ATTEMPTS = 3  # at a recording whose files are damaged as soon as they are written
-MOMENTS_VERSION = 1  # increase it when the same file would give different moments
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -55,7 +50,9 @@ def extract_tracks(
     progress: Progress = no_progress,
 ) -> VideoRecording:
     """Return the tracks of all `cues` at `rate` moments per second, from the store if possible."""
-    extraction = _Extraction(video, [*cues, PreviewMaker()], store, rate, shard_seconds)
+    extraction = StoredExtraction(
+        video, [*cues, PreviewMaker()], store, rate, shard_seconds, code_of=__name__
+    )
     extracted = extraction.load()
     if extracted is None:
         with store.lock_recording(video.fingerprint, f"{video.name}: is being extracted", progress):
@@ -72,163 +69,14 @@ def extract_tracks(
     )
 
 
-@dataclass(frozen=True)
-class VideoRecording:
-    """A video whose tracks and previews have been extracted, with its actual duration."""
-
-    video: VideoFile
-    tracks: dict[str, FeatureTrack]
-    previews: Previews
-    duration_seconds: float
-    moment_seconds: float
-    notes: tuple[str, ...]
-    track_settings: dict[str, object]
-
-    @property
-    def name(self) -> str:
-        """The file name, safe to display."""
-        return self.video.name
-
-    @property
-    def path(self) -> Path | None:
-        """The video file."""
-        return self.video.path
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of the file's content."""
-        return self.video.fingerprint
-
-    @property
-    def start_seconds(self) -> float:
-        """Always 0: times of a video count from its first frame."""
-        return 0.0
-
-    @property
-    def times(self) -> Seconds:
-        """The times that all tracks share."""
-        return next(iter(self.tracks.values())).times
-
-
-@dataclass(frozen=True)
-class _Extracted:
-    """What the store has of one recording."""
-
-    facts: Mapping[str, Any]
-    tracks: dict[str, FeatureTrack]
-    previews: Previews
-
-
-class _Extraction:
-    """The store entries of one recording, and which shards are still missing."""
-
-    def __init__(
-        self,
-        video: VideoFile,
-        extractors: Sequence[Cue],
-        store: Store,
-        rate: float,
-        shard_seconds: float,
-    ) -> None:
-        self.video = video
-        self.unchanged = UnchangedVideo(video)
-        self.backbones = store.backbones
-        self.rate = float(rate)
-        self.shard_moments = max(1, round(shard_seconds * rate / BATCH_MOMENTS)) * BATCH_MOMENTS
-        self.extractors = {extractor.name: extractor for extractor in extractors}
-        self.sampling = {"rate": self.rate, "moments": MOMENTS_VERSION}
-        # Only in the cache: a model serves ordinary and HDR recordings alike.
-        hdr = {"tone_mapping": TONE_MAPPING_VERSION} if video.is_hdr else {}
-        cached = {**self.sampling, **hdr}
-        source = video.fingerprint
-        self.entries = {
-            e.name: store.recording_entry(
-                source,
-                e.name,
-                {**e.settings(), **cached},
-                code=describe_code(__name__, type(e).__module__),
-                shard_rows=self.shard_moments,
-            )
-            for e in extractors
-        }
-        code = describe_code(__name__)
-        self.facts_entry = store.recording_entry(source, "facts", cached, code=code)
-        self.damage_entry = store.recording_entry(source, "damage", cached, code=code)
-
-    def load(self) -> _Extracted | None:
-        """Return everything from the store; None if any of it is missing or damaged."""
-        facts = read_facts(self.facts_entry)
-        if facts is None:
-            return None
-        tracks = {}
-        for name, entry in self.entries.items():
-            if name != PREVIEWS:
-                track = entry.load_track(self.video.name)
-                if track is None:
-                    return None
-                tracks[name] = track
-        previews = Previews.open(self.entries[PREVIEWS])
-        return None if previews is None else _Extracted(facts, tracks, previews)
-
-    def missing_in(self, shard: int) -> list[str]:
-        """Return the names of extractors that have neither a finished file nor this shard."""
-        return [
-            name
-            for name, entry in self.entries.items()
-            if not entry.exists() and entry.rows_in_shard(shard) is None
-        ]
-
-    def first_shard_missing(self, n_shards: int) -> int | None:
-        """Return the first of `n_shards` shards that is missing for some extractor."""
-        return next((s for s in range(n_shards) if self.missing_in(s)), None)
-
-    def full_shards(self) -> int:
-        """Count the leading complete shards of all extractors, when the length is unknown."""
-        unfinished = [entry for entry in self.entries.values() if not entry.exists()]
-        shard = 0
-        while unfinished and all(e.rows_in_shard(shard) == self.shard_moments for e in unfinished):
-            shard += 1
-        return shard
-
-    def remember_damage(self, decoding: Decoding) -> None:
-        """Save the damage found so far: a resumed extraction does not decode those parts again."""
-        found = {
-            "packets": decoding.damaged_packets,
-            "frames": decoding.misplaced_frames,
-            "gaps": decoding.gaps,
-        }
-        write_facts(self.damage_entry, found)
-
-    def recall_damage(self) -> Decoding | None:
-        """Return the damage found by earlier attempts at this recording, if it is known."""
-        found = read_facts(self.damage_entry)
-        if found is None or "gaps" not in found:
-            return None
-        return Decoding(
-            damaged_packets=found["packets"],
-            misplaced_frames=found["frames"],
-            gaps=[Gap(*gap) for gap in found["gaps"]],
-        )
-
-    def join_shards(self, n_shards: int) -> None:
-        """Join the shards of every extractor; a damaged shard is removed, and then missing."""
-        for entry in self.entries.values():
-            if not entry.exists():
-                entry.join_shards(n_shards)
-
-
-def _count_shards(facts: Mapping[str, Any], extraction: _Extraction) -> int:
-    return -(-int(facts["n_moments"]) // extraction.shard_moments)
-
-
-def _extract_and_load(extraction: _Extraction, progress: Progress) -> _Extracted:
+def _extract_and_load(extraction: StoredExtraction, progress: Progress) -> Extracted:
     """Extract what is missing, and again what turns out to be damaged."""
     for _ in range(ATTEMPTS):
         facts = read_facts(extraction.facts_entry)
-        n_shards = 0 if facts is None else _count_shards(facts, extraction)
+        n_shards = 0 if facts is None else extraction.count_shards(facts)
         if facts is None or extraction.first_shard_missing(n_shards) is not None:
             facts = _extract_missing(extraction, facts, progress)
-        extraction.join_shards(_count_shards(facts, extraction))
+        extraction.join_shards(extraction.count_shards(facts))
         if (extracted := extraction.load()) is not None:
             return extracted
     raise StoreError(
@@ -238,12 +86,12 @@ def _extract_and_load(extraction: _Extraction, progress: Progress) -> _Extracted
 
 
 def _extract_missing(
-    extraction: _Extraction, facts: Mapping[str, Any] | None, progress: Progress
+    extraction: StoredExtraction, facts: Mapping[str, Any] | None, progress: Progress
 ) -> dict[str, Any]:
     """Decode from the first missing shard to the end, write the shards, then the facts."""
     first = extraction.full_shards() if facts is None else None
     if facts is not None:
-        first = extraction.first_shard_missing(_count_shards(facts, extraction))
+        first = extraction.first_shard_missing(extraction.count_shards(facts))
     assert first is not None
     decoding = extraction.recall_damage()
     if decoding is None:  # without the gaps found before, only the start has a known time
@@ -271,7 +119,7 @@ def _extract_missing(
 
 
 def _write_shards(
-    extraction: _Extraction, moments: Iterator[Moment], decoding: Decoding, progress: Progress
+    extraction: StoredExtraction, moments: Iterator[Moment], decoding: Decoding, progress: Progress
 ) -> int:
     """Extract and write the missing parts of every shard; return the number of moments."""
     total = extraction.video.declared_seconds

@@ -14,9 +14,10 @@ from stepreel.config import ExtractSettings
 from stepreel.cues import make_cues
 from stepreel.errors import RecordingError, SettingsError, StepreelError
 from stepreel.features.array_files import PICKLES, is_feature_file
-from stepreel.features.extraction import VideoRecording, extract_tracks
+from stepreel.features.extraction import extract_tracks
 from stepreel.features.feature_files import check_same_cues, read_features, recording_from_arrays
 from stepreel.features.recording_files import why_not_a_recording
+from stepreel.features.video_recording import VideoRecording
 from stepreel.system.store import Store
 from stepreel.types import Progress, Recording, no_progress
 from stepreel.video.decode import probe

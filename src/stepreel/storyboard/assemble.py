@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import Settings
-from stepreel.features.extraction import VideoRecording
+from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import MEANING, calibration
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from

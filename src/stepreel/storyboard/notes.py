@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stepreel.config import KeyStepSettings
-from stepreel.features.extraction import VideoRecording
+from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import calibration
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.letters import letter

@@ -1,0 +1,47 @@
+"""A recording known by its video."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepreel.types import FeatureTrack, Seconds, VideoFile
+from stepreel.video.previews import Previews
+
+
+@dataclass(frozen=True)
+class VideoRecording:
+    """A video whose tracks and previews have been extracted, with its actual duration."""
+
+    video: VideoFile
+    tracks: dict[str, FeatureTrack]
+    previews: Previews
+    duration_seconds: float
+    moment_seconds: float
+    notes: tuple[str, ...]
+    track_settings: dict[str, object]
+
+    @property
+    def name(self) -> str:
+        """The file name, safe to display."""
+        return self.video.name
+
+    @property
+    def path(self) -> Path | None:
+        """The video file."""
+        return self.video.path
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the file's content."""
+        return self.video.fingerprint
+
+    @property
+    def start_seconds(self) -> float:
+        """Always 0: times of a video count from its first frame."""
+        return 0.0
+
+    @property
+    def times(self) -> Seconds:
+        """The times that all tracks share."""
+        return next(iter(self.tracks.values())).times
