@@ -162,14 +162,18 @@ def stated(case: Case, fitted: Calibration) -> np.ndarray:
 def repeat_level(cases: Sequence[Case], confidence: Sequence[np.ndarray]) -> float | None:
     """Return the lowest confidence from which most claims of a repeat are right, if there is one.
 
-    The confidences are those of sources left out; a level needs enough claims to be judged by.
+    The confidences are those of sources left out, noise included. A level needs enough claims to be
+    judged by, and higher levels must do as well.
     """
-    rows = [row for row in zip(cases, confidence, strict=True) if not row[0].is_noise]
-    for percent in range(0, 100, 5):
+    rows = list(zip(cases, confidence, strict=True))
+    lowest = None
+    for percent in range(95, 0, -5):
         claimed, correct = count_repeats(rows, percent / 100)
-        if claimed >= FEWEST_CLAIMS and correct >= claimed / 2:
-            return percent / 100
-    return None
+        if claimed >= FEWEST_CLAIMS and correct < claimed / 2:
+            break
+        if claimed >= FEWEST_CLAIMS:
+            lowest = percent / 100
+    return lowest
 
 
 def main() -> None:

@@ -28,10 +28,10 @@ from stepreel.task import load_task
 from stepreel.types import Recording, Seconds, moment_seconds
 
 RATE = 5.0  # moments per second, about as many as videos have
-SHUFFLED, RANDOM, SMOOTH = "shuffled", "random", "smooth"
-NOISE = (SHUFFLED, RANDOM, SMOOTH)
+SHUFFLED, RANDOM, WALK = "shuffled", "random", "random walk"
+SMOOTH = {"smooth, 1 s": 1.0, "smooth, 5 s": 5.0, "smooth, 20 s": 20.0}  # standard deviations
+NOISE = (SHUFFLED, RANDOM, *SMOOTH, WALK)
 NOISE_RECORDINGS = 6  # of each task
-SMOOTH_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,8 @@ def _tasks(source: Source, data: Path) -> Iterator[PreparedTask]:
 
 def noisy(recording: FeatureRecording, kind: str) -> FeatureRecording:
     """Return a recording of the same length whose features say nothing about its steps."""
-    rng = np.random.default_rng(0)
+    # Recordings of one task must not have the same noise.
+    rng = np.random.default_rng(list(f"{recording.fingerprint} {kind}".encode()))
     order = rng.permutation(len(recording.times))
     tracks = {}
     for cue, track in recording.tracks.items():
@@ -160,10 +161,11 @@ def noisy(recording: FeatureRecording, kind: str) -> FeatureRecording:
             tracks[cue] = replace(track, features=track.features[order], valid=track.valid[order])
             continue
         features = rng.normal(size=track.features.shape)
-        if kind == SMOOTH:
-            features = gaussian_filter1d(
-                features, SMOOTH_SECONDS / recording.moment_seconds, axis=0
-            )
+        if kind in SMOOTH:
+            width = SMOOTH[kind] / recording.moment_seconds
+            features = gaussian_filter1d(features, width, axis=0)
+        elif kind == WALK:
+            features = features.cumsum(axis=0)
         tracks[cue] = replace(track, features=features.astype(np.float32))
     return replace(recording, tracks=tracks, fingerprint=f"{recording.fingerprint}-{kind}")
 

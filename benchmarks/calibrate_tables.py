@@ -11,7 +11,7 @@ from calibrate_cases import NOISE, Case
 from results_markdown import PAGE_WIDTH, markdown
 
 from stepreel.evaluation.truth.annotation import BACKGROUND
-from stepreel.steps.confidence import Calibration
+from stepreel.steps.confidence import Calibration, has_clear_structure
 
 TABLES = Path(__file__).parent / "results_templates" / "confidence.txt"
 START, END = "<!-- confidence: benchmarks/calibrate.py -->", "<!-- end of confidence -->"
@@ -91,11 +91,16 @@ def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
                 _percent(right.mean()),
                 _percent(chance.mean()),
                 _percent(realised(right, chance)),
-                f"{(values >= clear).sum()}",
+                _clear_recordings([v for case, v in rows if case.source == source], clear),
             ]
         )
     head = ["left out", "steps", "stated, mean", "right", "equal parts right", "realised"]
-    return markdown([*head, f"at {_percent(clear)} or more"], lines)
+    return markdown([*head, "recordings with a clear structure"], lines)
+
+
+def _clear_recordings(values: Sequence[np.ndarray], clear: float) -> str:
+    n_clear = sum(has_clear_structure(v.tolist(), clear) for v in values)
+    return f"{n_clear} of {len(values)}"
 
 
 def _of_noise(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
@@ -105,7 +110,7 @@ def _of_noise(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
         if not here:
             continue
         values = np.concatenate(here)
-        unclear = sum(bool((v < clear).all()) for v in here)
+        unclear = sum(not has_clear_structure(v.tolist(), clear) for v in here)
         lines.append(
             [
                 kind,

@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from calibrate import fit, fit_logistic, repeat_level, stated
-from calibrate_cases import Case, ChanceCase, match, noisy, rate_of_equal_parts
+from calibrate_cases import NOISE, Case, ChanceCase, match, noisy, rate_of_equal_parts
 from calibrate_tables import count_repeats, tables
 
 from stepreel.features.feature_files import recording_from_arrays
@@ -114,7 +114,7 @@ def test_tables_have_counts_beside_every_rate(cases, equal_parts):
 def test_noise_has_the_shape_of_the_recording_and_nothing_else():
     features = np.repeat(np.eye(3), 40, axis=0)
     recording = recording_from_arrays("take", np.arange(120) / 4, {"hands": features})
-    for kind in ("shuffled", "random", "smooth"):
+    for kind in NOISE:
         track = noisy(recording, kind).tracks["hands"]
         assert track.features.shape == (120, 3)
         assert not np.allclose(track.features, features)

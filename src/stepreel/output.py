@@ -12,6 +12,7 @@ from stepreel.learn.model import FOLDER, TaskModel, write_model
 from stepreel.report import write_index
 from stepreel.report.video import VideoChoice
 from stepreel.result import Result
+from stepreel.storyboard.editing import EditedError
 from stepreel.storyboard.folders import name_folders
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.locks import lock_output
@@ -23,12 +24,15 @@ class WrittenTask:
     """The storyboards that were written, their folders, and what could not be written.
 
     boards, folders, failures  by position among the sources; failures are of storyboards
+    kept                       storyboards that were edited by hand and not overwritten, by
+                               position; also among the failures
     unsaved                    why the model or the index could not be written
     """
 
     boards: dict[int, Storyboard] = field(default_factory=dict)
     folders: dict[int, Path] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
+    kept: dict[int, Storyboard] = field(default_factory=dict)
     index: Path | None = None
     unsaved: list[str] = field(default_factory=list)
 
@@ -89,13 +93,21 @@ def _write_boards(
             )
         except (OutputError, StoreError) as problem:
             written.failures[position] = str(problem)
+            if isinstance(problem, EditedError):
+                written.kept[position] = problem.board
 
 
 def _write_index(
     written: WrittenTask, output: Path, names: Sequence[str], failures: Mapping[int, str]
 ) -> None:
-    failed = [(names[position], reason) for position, reason in sorted(failures.items())]
-    boards = [(written.folders[position].name, board) for position, board in written.boards.items()]
+    """Show everything that is in the folder now, edited or just written."""
+    failed = [
+        (names[position], reason)
+        for position, reason in sorted(failures.items())
+        if position not in written.kept
+    ]
+    shown = sorted({**written.boards, **written.kept}.items())
+    boards = [(written.folders[position].name, board) for position, board in shown]
     try:
         written.index = write_index(output, boards, failed=failed)
     except OutputError as problem:

@@ -28,7 +28,7 @@ from stepreel.result import Result
 from stepreel.steps.confidence import rate_steps
 from stepreel.steps.evidence import TaskSteps
 from stepreel.steps.grouping import GroupedMoments, group_moments
-from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.storyboard.titles import Titles
 from stepreel.system.machine import Device
 from stepreel.system.store import Store
@@ -171,8 +171,9 @@ def find_task_steps(
     rated = rate_steps(
         TaskSteps(recordings, learned.embeddings, clusterings, picked, task.settings)
     )
+    shown = [limit_steps(key_steps, choice.top) for key_steps in rated]
     parts = zip(
-        task.recordings.items(), learned.embeddings, clusterings, rated, learned.notes, strict=True
+        task.recordings.items(), learned.embeddings, clusterings, shown, learned.notes, strict=True
     )
     return {
         position: Result(

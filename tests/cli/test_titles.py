@@ -77,6 +77,9 @@ def test_an_edited_storyboard_is_kept_and_the_others_are_written(takes):
     assert "--force" in done.stderr
     assert json.loads(path.read_text()) == content
     assert (takes / "out" / "two" / "storyboard.html").exists()
+    index = (takes / "out" / "index.html").read_text()
+    assert "Key steps of 2 recordings" in index
+    assert "could not be read" not in index
 
     assert run(takes, "--force", names=("one", "two")).returncode == 0
     assert board_of(takes)["steps"][0]["title"] == "Step A"

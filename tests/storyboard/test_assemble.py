@@ -5,7 +5,7 @@ from videos import gray, steady, write_video
 
 from stepreel.config import Settings
 from stepreel.features.video_recording import VideoRecording
-from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.types import Clustering, FeatureTrack
 from stepreel.video.decode import probe
@@ -18,7 +18,8 @@ def board_of(tmp_path, labels, excluded, *, times=None, **choice):
     flat = np.zeros(len(labels), np.float32)
     clustering = Clustering(times, labels, flat, flat + 1, np.array(excluded), n_clusters=3)
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0, **choice}})
-    key_steps = pick_key_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    picked = pick_key_steps(clustering, settings.key_steps, moment_seconds=0.25)
+    key_steps = limit_steps(picked, settings.key_steps.top)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
     track = FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))
     recording = VideoRecording(

@@ -21,9 +21,12 @@ def test_an_edit_is_recognised_and_formatting_is_not_one(tmp_path):
     check_not_edited(tmp_path)
     changed = edited(board, title="Another")
     assert is_edited(changed)
-    assert not is_edited(make_board())  # never sealed, as those of version 1
+    assert is_edited(make_board())  # its hash was removed
     (tmp_path / "storyboard.json").write_text(changed.to_json())
     with pytest.raises(OutputError, match="was edited by hand"):
+        check_not_edited(tmp_path)
+    (tmp_path / "storyboard.json").write_text(changed.to_json()[:-5])
+    with pytest.raises(OutputError, match="It is kept; correct it"):
         check_not_edited(tmp_path)
 
 

@@ -27,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise
 from stepreel.steps.key_steps import KeySteps
 
+CLEAR_SHARE = 0.2  # of the steps; one clear step among many is luck
 MEANING = (
     "How much more often steps like this one are right than equal parts of the recording would be: "
     "(p - p0) / (1 - p0), at least 0. p: estimated rate at which such steps overlap one true step "
@@ -116,6 +117,16 @@ def confidences(task: TaskSteps, position: int, fitted: Calibration) -> list[flo
     chance = probability(chance_log_odds)
     right = probability(chance_log_odds + fitted.lift.log_odds(evidence, count))
     return [float(value) for value in np.clip((right - chance) / (1 - chance), 0.0, 1.0)]
+
+
+def has_clear_structure(values: Sequence[float], clear: float) -> bool:
+    """Tell whether enough steps of a recording are clear.
+
+    >>> has_clear_structure([0.3, 0.0, 0.1, 0.0], 0.25), has_clear_structure([], 0.25)
+    (True, False)
+    """
+    n_clear = sum(value >= clear for value in values)
+    return n_clear > 0 and n_clear >= CLEAR_SHARE * len(values)
 
 
 def chance_inputs(count: int, seconds: float) -> dict[str, Values]:

@@ -52,17 +52,28 @@ class KeySteps:
 def pick_key_steps(
     clustering: Clustering, settings: KeyStepSettings, *, moment_seconds: float
 ) -> KeySteps:
-    """Trim, split, separate what overlaps, and choose which segments to show."""
+    """Trim, split, and separate what overlaps; all of it is shown until `limit_steps`."""
     kept = keep_nearest(clustering, settings.background_ratio)
     segments = cut_segments(clustering, kept, settings.split_gap_seconds)
     shortest = math.ceil(settings.min_step_seconds / moment_seconds - 1e-9)
     visits = separate_segments(clustering, segments, shortest=shortest)
-    shown = choose_segments(visits, settings.top)
-    positions = {id(segment) for segment in shown}
-    step_of = np.full(len(clustering.times), -1, np.int64)
+    return _key_steps(visits, [], kept)
+
+
+def limit_steps(key_steps: KeySteps, top: int | None) -> KeySteps:
+    """Hide all but the `top` clearest steps, if there are more; see `choose_segments`."""
+    shown = choose_segments(key_steps.segments, top)
+    if len(shown) == len(key_steps.segments):
+        return key_steps
+    chosen = {id(segment) for segment in shown}
+    hidden = [segment for segment in key_steps.segments if id(segment) not in chosen]
+    return _key_steps(shown, hidden, key_steps.kept)
+
+
+def _key_steps(shown: list[Segment], hidden: list[Segment], kept: Mask) -> KeySteps:
+    step_of = np.full(len(kept), -1, np.int64)
     for position, segment in enumerate(shown):
         step_of[segment.members] = position
-    hidden = [segment for segment in visits if id(segment) not in positions]
     return KeySteps(shown, hidden, step_of, kept)
 
 
@@ -113,7 +124,15 @@ def separate_segments(
 
     If all are too short, keep the longest one.
     """
-    visits = separate([segment.members for segment in segments], shortest=shortest)
+    share = np.divide(
+        clustering.distances,
+        clustering.other_distances,
+        out=np.ones_like(clustering.distances),
+        where=clustering.other_distances > 0,
+    )
+    visits = separate(
+        [segment.members for segment in segments], shortest=shortest, certainty=1.0 - share
+    )
     if not visits and segments:
         return [max(segments, key=lambda segment: len(segment.members))]
     return [
@@ -122,17 +141,17 @@ def separate_segments(
 
 
 def choose_segments(segments: Sequence[Segment], top: int | None) -> list[Segment]:
-    """Return the `top` segments nearest to their centres, in time order.
+    """Return the `top` clearest segments, in time order: by confidence, then by distance.
 
-    Without `top`, all of them; if they are more than a page can carry, the nearest ones, including
-    the nearest of every cluster.
+    Without `top`, all of them; if they are more than a page can carry, the clearest ones, including
+    the clearest of every cluster.
     """
-    by_distance = sorted(segments, key=lambda segment: segment.distance)
+    clearest = sorted(segments, key=lambda segment: (-segment.confidence, segment.distance))
     if top is None and len(segments) > MOST_STEPS:
-        first_of_cluster = {segment.cluster: segment for segment in reversed(by_distance)}
+        first_of_cluster = {segment.cluster: segment for segment in reversed(clearest)}
         best = {id(segment) for segment in first_of_cluster.values()}
-        by_distance.sort(key=lambda segment: id(segment) not in best)
-    chosen = by_distance[: top or MOST_STEPS]
+        clearest.sort(key=lambda segment: id(segment) not in best)
+    chosen = clearest[: top or MOST_STEPS]
     return sorted(chosen, key=lambda segment: segment.nearest)
 
 

@@ -8,9 +8,23 @@ from itertools import pairwise
 from pathlib import Path
 
 from stepreel.errors import OutputError, StepreelError
-from stepreel.storyboard.schema import KeyStep, Storyboard, TimelineSpan, read_storyboard
+from stepreel.storyboard.schema import (
+    UNKNOWN_HASH,
+    KeyStep,
+    Storyboard,
+    TimelineSpan,
+    read_storyboard,
+)
 
 STORYBOARD = "storyboard.json"
+
+
+class EditedError(OutputError):
+    """A storyboard was edited by hand and is not overwritten; `board` is that storyboard."""
+
+    def __init__(self, message: str, board: Storyboard) -> None:
+        super().__init__(message)
+        self.board = board
 
 
 def seal(board: Storyboard) -> Storyboard:
@@ -19,8 +33,8 @@ def seal(board: Storyboard) -> Storyboard:
 
 
 def is_edited(board: Storyboard) -> bool:
-    """Tell whether a storyboard was changed since it was sealed; an older one has no hash."""
-    return bool(board.content_hash) and board.content_hash != _hash(board)
+    """Tell whether a storyboard was changed since it was sealed; unknown of version 1."""
+    return board.content_hash not in (UNKNOWN_HASH, _hash(board))
 
 
 def _hash(board: Storyboard) -> str:
@@ -34,15 +48,18 @@ def check_not_edited(folder: Path) -> None:
     path = folder / STORYBOARD
     if not path.exists():
         return
+    otherwise = (
+        "choose another folder with -o (output=…), or overwrite it with --force (force=True)"
+    )
     try:
         board = read_storyboard(path)
-    except StepreelError:
-        return  # not a storyboard: nothing that could have been edited
+    except StepreelError as problem:
+        raise OutputError(f"{problem}. It is kept; correct it, {otherwise}") from problem
     if is_edited(board):
-        raise OutputError(
-            f"{path}: was edited by hand and is kept as it is. Choose another folder with -o "
-            "(output=…), or overwrite it with --force (force=True); `stepreel render` makes the "
-            "page and exports of the edited one"
+        raise EditedError(
+            f"{path}: was edited by hand and is kept as it is; `stepreel render` makes its page "
+            f"and exports. To replace it, {otherwise}",
+            board,
         )
 
 

@@ -35,7 +35,7 @@ def _belongs_to_another(output: Path, path: Path | None, name: str) -> bool:
     try:
         stored = read_storyboard(folder / "storyboard.json").recording.file
     except StepreelError:
-        return True
+        return False  # broken by an edit, perhaps: it must be seen, not avoided
     return stored != (None if path is None else path_from(folder, path))
 
 

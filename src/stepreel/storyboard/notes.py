@@ -8,7 +8,7 @@ import numpy as np
 
 from stepreel.config import KeyStepSettings
 from stepreel.features.video_recording import VideoRecording
-from stepreel.steps.confidence import calibration
+from stepreel.steps.confidence import calibration, has_clear_structure
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.letters import letter
 from stepreel.storyboard.titles import Titles
@@ -89,9 +89,10 @@ def _missing_kinds_note(
 
 
 def _unclear_note(key_steps: KeySteps) -> list[str]:
-    """Return a note if no step is clear."""
-    clear = calibration().clear
-    if not key_steps.segments or any(s.confidence >= clear for s in key_steps.segments):
+    """Return a note if hardly any step is clear."""
+    segments = [*key_steps.segments, *key_steps.hidden]
+    values = [segment.confidence for segment in segments]
+    if not segments or has_clear_structure(values, calibration().clear):
         return []
     return [
         "No clear structure found: these steps are hardly more reliable than equal parts of the "

@@ -16,6 +16,7 @@ from stepreel.system.contracts import Contract, published_schema, read_contract
 from stepreel.types import LONGEST_SECONDS
 
 FORMAT_VERSION: Literal[2] = 2
+UNKNOWN_HASH = "unknown: version 1 had none"
 
 
 class Span(Contract):
@@ -252,7 +253,13 @@ class Storyboard(Contract):
             for step in steps
         ]
         recording = {"kind": "video", **recording}
-        return {**values, "version": 2, "recording": recording, "steps": with_margin}
+        return {
+            **values,
+            "version": 2,
+            "recording": recording,
+            "steps": with_margin,
+            "content_hash": UNKNOWN_HASH,
+        }
 
     def to_json(self) -> str:
         """Return the content of storyboard.json."""

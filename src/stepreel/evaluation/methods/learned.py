@@ -12,7 +12,7 @@ from stepreel.evaluation.methods.clustered import cluster_tracks
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn.embeddings import learn_embeddings
 from stepreel.steps.grouping import group_moments
-from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.types import Clustering, FeatureTrack, Labels, Recording, moment_seconds
 
 
@@ -47,9 +47,10 @@ def _stepreel(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
 
 def shown_labels(clustering: Clustering, settings: Settings) -> Labels:
     """Return the cluster of the key step each moment is part of, -1 where it is part of none."""
-    steps = pick_key_steps(
+    picked = pick_key_steps(
         clustering, settings.key_steps, moment_seconds=moment_seconds(clustering.times)
     )
+    steps = limit_steps(picked, settings.key_steps.top)
     clusters = np.array([segment.cluster for segment in steps.segments] + [NO_STEP])
     labels: Labels = clusters[steps.step_of]
     return labels
