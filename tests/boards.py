@@ -37,6 +37,7 @@ def make_board(
     duration: float = 20.0,
     offset: float = 0.0,
     size: tuple[int, int] = (320, 180),
+    background: Sequence[tuple[float, float]] = (),
 ) -> Storyboard:
     """Make a storyboard whose steps have the given extents."""
     names = [*titles, *(f"Step {number}" for number in range(len(titles) + 1, len(extents) + 1))]
@@ -79,7 +80,7 @@ def make_board(
         steps=steps,
         timeline=_timeline(steps, duration),
         uncertain=[],
-        background=[],
+        background=[Span(start=start, end=end) for start, end in background],
         strip=Strip(
             file="pictures/strip.jpg",
             count=20,

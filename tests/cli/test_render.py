@@ -65,7 +65,7 @@ def test_a_step_with_a_new_moment_gets_its_picture_from_the_recording(tmp_path):
     edit(folder, lambda content: content["steps"][0].update(time=0.75))
     done = stepreel("render", folder)
     assert done.returncode == 0
-    assert "no picture of it" in done.stderr
+    assert "no picture of their moment" in done.stderr
     assert read_storyboard(folder / "storyboard.json").steps[0].picture is None
 
 

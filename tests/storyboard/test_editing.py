@@ -74,3 +74,19 @@ def test_an_impossible_edit_names_the_step(tmp_path, change, problem):
     with pytest.raises(StepreelError, match=problem) as raised:
         make_consistent(edited(board, steps=steps), tmp_path / "storyboard.json")
     assert "step 1 ('Step 1')" in str(raised.value)
+
+
+def test_a_step_added_by_hand_needs_no_more_than_its_times_title_and_kind(tmp_path):
+    board = make_board(background=[(8.0, 10.0)])
+    content = json.loads(board.to_json())
+    content["steps"].append({"start": 8.2, "time": 8.5, "end": 9.0, "title": "Turn", "cluster": 5})
+    added = Storyboard.model_validate(content)
+    whole = make_consistent(added, tmp_path)
+    assert [(step.index, step.title) for step in whole.steps][2] == (3, "Turn")
+    assert [(span.start, span.end) for span in whole.background] == [(8.0, 8.2), (9.0, 10.0)]
+
+
+def test_default_titles_follow_the_number_of_the_visit(tmp_path):
+    board = make_board(titles=["Step A", "Step B", "Step A · second time"])
+    whole = make_consistent(edited(board, steps=board.steps[1:]), tmp_path)
+    assert [step.title for step in whole.steps][:2] == ["Step B", "Step A"]

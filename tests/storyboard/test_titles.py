@@ -20,6 +20,12 @@ def test_titles_name_kinds_and_single_steps(tmp_path):
     assert titles.unused(2, {0}) == ["kind B", "step 3"]
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_spreadsheets_of_any_country_can_be_read(tmp_path, delimiter):
+    titles = titles_of(tmp_path, f"kind{delimiter}title\r\nA{delimiter}Open\r\n")
+    assert titles.title_of(1, cluster=0) == "Open"
+
+
 def test_titles_can_be_given_as_a_dict():
     titles = titles_by_name({"A": "Open", 2: "Close"})
     assert (titles.title_of(1, 0), titles.title_of(2, 0)) == ("Open", "Close")

@@ -31,19 +31,19 @@ def _read(folder: Path, file: str | None) -> bytes | None:
 
 
 def retake_pictures(board: Storyboard, folder: Path) -> tuple[Storyboard, list[str]]:
-    """Take pictures of steps whose moment was edited, from the recording; return also problems.
+    """Take pictures of steps that are new or have another moment; return also problems.
 
     Without the recording, such a step has no picture: one of another moment would be wrong.
     """
-    moved = [s for s in board.steps if s.picture and shows_another_moment(s.picture, s.time)]
-    if not moved:
+    moved = [s for s in board.steps if not s.picture or shows_another_moment(s.picture, s.time)]
+    if not moved or board.recording.kind != "video":
         return board, []
     problem = ""
     try:
         video = _video_of(board, folder)
         retaken = {step.index: _retake(step, video, folder) for step in moved}
     except StepreelError as reason:
-        problem = f"{len(moved)} of its steps have a new moment, but no picture of it: {reason}"
+        problem = f"{len(moved)} of its steps have no picture of their moment: {reason}"
         retaken = {step.index: step.model_copy(update={"picture": None}) for step in moved}
     steps = [retaken.get(step.index, step) for step in board.steps]
     return board.model_copy(update={"steps": steps}), [problem] if problem else []
@@ -61,7 +61,7 @@ def _video_of(board: Storyboard, folder: Path) -> VideoFile:
     """Open the recording; it must be the one the storyboard was made of."""
     from stepreel.video.decode import probe
 
-    if board.recording.kind != "video" or board.recording.file is None:
+    if board.recording.file is None:
         raise StepreelError("there is no video")
     video = probe(folder / board.recording.file)
     if video.fingerprint != board.recording.fingerprint:

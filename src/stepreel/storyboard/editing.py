@@ -11,10 +11,12 @@ from stepreel.errors import OutputError, StepreelError
 from stepreel.storyboard.schema import (
     UNKNOWN_HASH,
     KeyStep,
+    Span,
     Storyboard,
     TimelineSpan,
     read_storyboard,
 )
+from stepreel.storyboard.titles import default_title
 
 STORYBOARD = "storyboard.json"
 
@@ -80,8 +82,13 @@ def make_consistent(board: Storyboard, path: Path) -> Storyboard:
     numbered = _number(steps)
     if numbered == board.steps and _fits(board.timeline, numbered):
         return board
-    timeline = _timeline(board, numbered)
-    return board.model_copy(update={"steps": numbered, "timeline": timeline})
+    changes = {
+        "steps": numbered,
+        "timeline": _timeline(board, numbered),
+        "background": _without_steps(board.background, numbered),
+        "uncertain": _without_steps(board.uncertain, numbered),
+    }
+    return board.model_copy(update=changes)
 
 
 def _check_times(step: KeyStep, board: Storyboard, path: Path) -> None:
@@ -107,18 +114,27 @@ def _number(steps: list[KeyStep]) -> list[KeyStep]:
     seen: Counter[int] = Counter()
     numbered = []
     for index, step in enumerate(steps, start=1):
-        seen[step.cluster] += 1
-        numbered.append(
-            step.model_copy(
-                update={
-                    "index": index,
-                    "occurrence": seen[step.cluster],
-                    "occurrences": occurrences[step.cluster],
-                    "is_repeat": step.is_repeat and seen[step.cluster] > 1,
-                }
-            )
-        )
+        cluster = step.cluster
+        seen[cluster] += 1
+        is_repeat = step.is_repeat and seen[cluster] > 1
+        changes: dict[str, object] = {
+            "index": index,
+            "occurrence": seen[cluster],
+            "occurrences": occurrences[cluster],
+            "is_repeat": is_repeat,
+        }
+        if step.title == default_title(cluster, step.occurrence, is_repeat=step.is_repeat):
+            changes["title"] = default_title(cluster, seen[cluster], is_repeat=is_repeat)
+        numbered.append(step.model_copy(update=changes))
     return numbered
+
+
+def _without_steps(spans: list[Span], steps: list[KeyStep]) -> list[Span]:
+    return [
+        Span(start=start, end=end)
+        for span in spans
+        for start, end in _outside(span.start, span.end, steps)
+    ]
 
 
 def _fits(timeline: list[TimelineSpan], steps: list[KeyStep]) -> bool:

@@ -42,7 +42,7 @@ class Span(Contract):
 class KeyStep(Span):
     """One key step: the moment that shows it best, and its start and end."""
 
-    index: int = Field(ge=1, description="Position in time order, from 1.")
+    index: int = Field(default=1, ge=1, description="Position in time order, from 1.")
     title: str = Field(description="Name of the step; can be edited.")
     time: float = Field(
         ge=0, le=LONGEST_SECONDS, description="The moment that shows the step best, in seconds."
@@ -53,11 +53,15 @@ class KeyStep(Span):
         description="The kind of step; repeated steps have the same cluster.",
     )
     occurrence: int = Field(
-        ge=1, description="Occurrence number: 1 for the first step of its cluster, 2 for the next …"
+        default=1,
+        ge=1,
+        description="Occurrence number: 1 for the first step of its cluster, 2 for the next …",
     )
-    occurrences: int = Field(ge=1, description="Number of steps of this cluster in the recording.")
+    occurrences: int = Field(
+        default=1, ge=1, description="Number of steps of this cluster in the recording."
+    )
     distance: float = Field(
-        ge=0, description="Distance of the moment `time` to the centre of its cluster."
+        default=0.0, ge=0, description="Distance of the moment `time` to the centre of its cluster."
     )
     is_repeat: bool = Field(
         default=False,
@@ -65,7 +69,10 @@ class KeyStep(Span):
         "that of an earlier step of its cluster, reach the storyboard's `confidence.repeat`.",
     )
     confidence: float = Field(
-        ge=0, le=1, description="How reliable the step is; the storyboard's `confidence` says how."
+        default=0.0,
+        ge=0,
+        le=1,
+        description="How reliable the step is; the storyboard's `confidence` says how.",
     )
     margin: float | None = Field(
         default=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +70,8 @@ class Titles:
 def read_titles(path: Path, *, n_recordings: int = 1) -> Titles:
     """Read a CSV file of two columns: a kind's letter or a step's number, and its title."""
     rows: list[tuple[str, str, str]] = []
-    for number, row in enumerate(csv.reader(io.StringIO(_read(path))), start=1):
+    text = _read(path)
+    for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=_delimiter(text)), 1):
         cells = [cell.strip() for cell in row]
         where = f"{path}, line {number}"
         if not any(cells) or (not rows and cells[0].lower() in _HEADS):
@@ -81,6 +83,16 @@ def read_titles(path: Path, *, n_recordings: int = 1) -> Titles:
             )
         rows.append((cells[0], cells[1], where))
     return _titles(rows, str(path), n_recordings)
+
+
+def _delimiter(text: str) -> str:
+    """Return what separates columns; spreadsheets of many countries write semicolons.
+
+    >>> _delimiter("B;Fold, then glue"), _delimiter('"B","Fold; glue"')
+    (';', ',')
+    """
+    first = re.search(r"[,;\t]", text)
+    return first[0] if first else ","
 
 
 def titles_by_name(titles: Mapping[str | int, str], *, n_recordings: int = 1) -> Titles:
