@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 
 import av
@@ -211,6 +212,54 @@ def test_what_is_damaged_is_made_again_with_a_warning(video, tmp_path, name, dam
     )
     assert first.previews.jpeg(39) == second.previews.jpeg(39)
     assert (first.duration_seconds, first.notes) == (second.duration_seconds, second.notes)
+
+
+def test_however_much_is_damaged_it_is_extracted_again_in_one_go(video, tmp_path, caplog):
+    cues = [Brightness(), *(named(f"copy{number}") for number in range(4))]
+    store = Store(tmp_path / "cache")
+    extract_tracks(probe(video), cues, store, rate=4)
+    for file in tmp_path.glob("cache/recordings/*/*.safetensors"):
+        flip(file, -1)
+    for cue in cues:
+        cue.seen.clear()
+    again = extract_tracks(probe(video), cues, store, rate=4)
+    assert caplog.text.count("is damaged") == 6  # five cues and the previews
+    assert [len(cue.seen) for cue in cues] == [40] * 5
+    assert len(again.tracks) == 5
+
+
+def named(name):
+    """Return a cue of its own that does the same."""
+    return type(name, (Brightness,), {"name": name})()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("replace", [os.mkfifo, os.mkdir])
+def test_a_pipe_or_folder_in_the_place_of_a_file_is_moved_away(video, tmp_path, replace, caplog):
+    extract(video, tmp_path, Brightness())
+    (file,) = tmp_path.glob("cache/recordings/*/brightness-*.safetensors")
+    (facts,) = tmp_path.glob("cache/recordings/*/facts-*.json")
+    for path in (file, facts):
+        path.unlink()
+        replace(path)
+    again = extract(video, tmp_path, Brightness())
+    assert caplog.text.count("is damaged") == 2
+    assert len(again.times) == 40
+    assert file.is_file()
+    assert facts.is_file()
+
+
+def test_a_file_that_cannot_be_opened_just_now_is_not_removed(video, tmp_path, monkeypatch):
+    extract(video, tmp_path, Brightness())
+    (file,) = tmp_path.glob("cache/recordings/*/brightness-*.safetensors")
+
+    def too_many(path):
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    monkeypatch.setattr("stepreel.system.checked_arrays.open_regular", too_many)
+    with pytest.raises(StoreError, match="Too many open files"):
+        extract(video, tmp_path, Brightness())
+    assert file.exists()
 
 
 def test_a_damaged_shard_is_extracted_again(video, tmp_path, caplog):

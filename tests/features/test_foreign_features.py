@@ -9,7 +9,7 @@ import struct
 import h5py
 import numpy as np
 import pytest
-from limits import run_limited, within
+from limits import HANG_SECONDS, run_limited, within
 
 from stepreel.errors import RecordingError
 from stepreel.features.feature_files import read_features
@@ -34,9 +34,9 @@ def test_pipes_and_devices_are_refused(tmp_path, suffix):
     np.save(tmp_path / "good.npy", GAZE)
     for name in ("pipe", "zeros"):
         path = tmp_path / f"{name}{suffix}"
-        with within(20), pytest.raises(RecordingError, match="is a pipe or a device"):
+        with within(HANG_SECONDS), pytest.raises(RecordingError, match="is a pipe or a device"):
             read_features(path, fps=2.0)
-        with within(20), pytest.raises(RecordingError, match="is a pipe or a device"):
+        with within(HANG_SECONDS), pytest.raises(RecordingError, match="is a pipe or a device"):
             read_features(tmp_path / "good.npy", times=path)
 
 
@@ -117,3 +117,29 @@ def test_times_that_cannot_be_seconds_are_refused(tmp_path):
     for name in ("a", "b"):
         with pytest.raises(RecordingError, match=rf"{name}\.npz: times span .*nanoseconds"):
             read_features(tmp_path / f"{name}.npz")
+
+
+def test_a_header_that_is_far_too_long_is_not_read(tmp_path):
+    path = tmp_path / "bomb.npy"
+    with path.open("wb") as file:
+        file.write(b"\x93NUMPY\x02\x00" + (3_000_000_000).to_bytes(4, "little"))
+        file.truncate(3_000_000_012)  # sparse: it takes no space
+    refused = run_limited(READ, path, gigabytes=1)
+    assert "its header is damaged" in refused.stdout, refused.stderr
+
+
+def test_hdf5_chunks_much_larger_than_their_array_are_refused(tmp_path):
+    path = tmp_path / "chunk.h5"
+    with h5py.File(path, "w") as file:
+        file["times"] = TIMES
+        file.create_dataset(
+            "gaze", data=GAZE, maxshape=(None, 2), chunks=(10_000_000, 2), compression="gzip"
+        )
+    with pytest.raises(RecordingError, match=r"chunk\.h5: .*stored in chunks of"):
+        read_features(path)
+
+
+def test_times_that_end_where_a_storyboard_cannot_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", times=[*range(5), 1e9], gaze=GAZE)
+    with pytest.raises(RecordingError, match="times span"):
+        read_features(tmp_path / "a.npz")

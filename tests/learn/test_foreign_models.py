@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 import pytest
-from limits import within
+from limits import HANG_SECONDS, within
 
 import stepreel
 from stepreel.config import load_settings
@@ -53,7 +53,10 @@ def test_pipes_and_devices_are_refused(trained, tmp_path, name):
             os.mkfifo(folder / name)
         else:
             (folder / name).symlink_to("/dev/zero")
-        with within(20), pytest.raises(ModelError, match=rf"{name}: .* is a pipe or a device"):
+        with (
+            within(HANG_SECONDS),
+            pytest.raises(ModelError, match=rf"{name}: .* is a pipe or a device"),
+        ):
             read_model(folder)
 
 
@@ -84,7 +87,10 @@ def test_impossible_entries_of_a_model_are_named(trained, tmp_path, path, value,
 def test_a_model_larger_than_its_weights_takes_no_memory(trained, tmp_path, path, value):
     model = read_model(changed(trained, tmp_path, path, value))
     recording = read_features(trained / "take.npz")
-    with within(30), pytest.raises(ModelError, match="the model's weights do not fit its settings"):
+    with (
+        within(HANG_SECONDS),
+        pytest.raises(ModelError, match="the model's weights do not fit its settings"),
+    ):
         embed_with_model(model, [recording], device="cpu")
 
 
@@ -108,5 +114,8 @@ def test_a_training_that_does_not_fit_into_memory_is_refused_before_it_begins(se
     layers = {"encoder.n_layers": 256} if setting == "encoder.width" else {}
     settings = load_settings("quick", {setting: value, **layers})
     n_cues = 8  # as many numbers for every pair of chunks as there are pairs of cues
-    with within(30), pytest.raises(SettingsError, match=r"it needs .* GB of memory.*n_chunks"):
+    with (
+        within(HANG_SECONDS),
+        pytest.raises(SettingsError, match=r"it needs .* GB of memory.*n_chunks"),
+    ):
         check_training_memory({f"cue{n}": 4 for n in range(n_cues)}, settings, value)

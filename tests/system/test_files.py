@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from limits import run_limited, within
+from limits import HANG_SECONDS, run_limited, within
 
 from stepreel.system.files import open_regular, read_regular
 from stepreel.system.machine import check_memory, free_memory
@@ -20,7 +20,7 @@ def test_pipes_devices_and_folders_are_refused_before_they_are_opened(tmp_path):
         (".", "folder"),
     ):
         for read in (open_regular, read_regular):
-            with within(10), pytest.raises(OSError, match=what):
+            with within(HANG_SECONDS), pytest.raises(OSError, match=what):
                 read(tmp_path / name)
 
 

@@ -32,6 +32,8 @@ Arrays = dict[str, NDArray[Any]]
 REAL_NUMBERS = "fiub"  # kinds of NumPy dtypes; the others are text, dates, complex numbers, …
 PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 NPY_CUE = "features"
+LONGEST_HEADER_BYTES = 65_536
+MOST_CHUNK_BYTES = 64_000_000  # a whole chunk is unpacked to read any of it
 NOT_NUMPY = "it is not a NumPy file; pickles can run code and are never read"
 # What zipfile raises for damaged or encrypted archives and unknown compression methods.
 DAMAGED = (BadZipFile, EOFError, LZMAError, RuntimeError, struct.error, zlib.error)
@@ -168,6 +170,7 @@ def _header(file: IO[bytes], n_bytes: int) -> ArrayHeader:
         raise ValueError(NOT_NUMPY if n_bytes else "it is empty") from None
     try:
         is_old = version == (1, 0)
+        _check_header_length(file, 2 if is_old else 4)
         read = npy_format.read_array_header_1_0 if is_old else npy_format.read_array_header_2_0
         shape, _, dtype = read(file)
     except (SyntaxError, TokenError, TypeError, ValueError) as problem:
@@ -186,6 +189,14 @@ def _header(file: IO[bytes], n_bytes: int) -> ArrayHeader:
     if not header.is_possible:
         raise ValueError(f"its header states {header}, which no array can have; is it damaged?")
     return header
+
+
+def _check_header_length(file: IO[bytes], n_bytes: int) -> None:
+    """Raise ValueError if a header is absurdly long: NumPy reads all of it before it complains."""
+    start = file.tell()
+    if int.from_bytes(file.read(n_bytes), "little") > LONGEST_HEADER_BYTES:
+        raise ValueError("its header is too long")
+    file.seek(start)
 
 
 @contextmanager
@@ -291,8 +302,15 @@ def _open_h5(path: Path) -> Iterator[ArrayFile]:
                 f"`{name}` is stored in other files, which are not read; copy the data itself "
                 "into this file"
             )
+        header = ArrayHeader(item.shape, item.dtype)
+        chunk = ArrayHeader(item.chunks or (), item.dtype)
+        if chunk.n_bytes > max(MOST_CHUNK_BYTES, 2 * header.n_bytes):
+            return (
+                f"`{name}` is stored in chunks of {chunk}, which are far larger than itself "
+                f"({header}); save it again without chunks"
+            )
         if item.dtype.kind in REAL_NUMBERS:
-            headers[name] = ArrayHeader(item.shape, item.dtype)
+            headers[name] = header
         return None
 
     with h5py.File(path, "r") as file:

@@ -251,7 +251,7 @@ def _seconds(label: str, times: NDArray[Any]) -> Seconds:
         raise RecordingError(f"{label}: contains no moment")
     if not np.isfinite(seconds).all() or (np.diff(seconds) <= 0).any():
         raise RecordingError(f"{label}: times must be finite and increasing seconds")
-    if seconds[-1] - seconds[0] > LONGEST_SECONDS:
+    if seconds[-1] - seconds[0] + moment_seconds(seconds) > LONGEST_SECONDS:
         raise RecordingError(
             f"{label}: times span {seconds[-1] - seconds[0]:.3g} s, which is decades; expected "
             "seconds (divide milliseconds by 1e3, nanoseconds by 1e9)"

@@ -72,17 +72,17 @@ class StoredExtraction:
     def load(self) -> Extracted | None:
         """Return everything from the store; None if any of it is missing or damaged."""
         facts = read_facts(self.facts_entry)
-        if facts is None:
-            return None
-        tracks = {}
-        for name, entry in self.entries.items():
-            if name != PREVIEWS:
-                track = entry.load_track(self.video.name)
-                if track is None:
-                    return None
-                tracks[name] = track
+        # All of them are tried: what is damaged is removed, and extracted again in one go.
+        loaded = {
+            name: entry.load_track(self.video.name)
+            for name, entry in self.entries.items()
+            if name != PREVIEWS
+        }
+        tracks = {name: track for name, track in loaded.items() if track is not None}
         previews = Previews.open(self.entries[PREVIEWS])
-        return None if previews is None else Extracted(facts, tracks, previews)
+        if facts is None or previews is None or len(tracks) < len(loaded):
+            return None
+        return Extracted(facts, tracks, previews)
 
     def missing_in(self, shard: int) -> list[str]:
         """Return the names of extractors that have neither a finished file nor this shard."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from stepreel.errors import SettingsError
 from stepreel.system import sessions
-from stepreel.system.files import write_text
+from stepreel.system.files import read_regular, write_text
 from stepreel.system.locks import remove_lock, try_lock
 from stepreel.system.machine import cache_folder
 from stepreel.system.store import Store, explain_cache_write_errors
@@ -89,10 +89,13 @@ def open_cache(
     if hold:
         sessions.hold(root)
         yield Store(root)
-    else:
+        trim(root, limit)
+        return
+    try:
         with sessions.in_use(root):
             yield Store(root)
-    trim(root, limit)
+    finally:
+        trim(root, limit)
 
 
 def parse_size(text: str) -> int | None:
@@ -128,7 +131,7 @@ def read_limit(root: Path) -> Limit:
         except SettingsError as problem:
             raise SettingsError(f"{VARIABLE}: {problem}") from None
     try:
-        stored = json.loads((root / SETTINGS).read_text(encoding="utf-8"))["limit"]
+        stored = json.loads(read_regular(root / SETTINGS))["limit"]
         return Limit(parse_size(stored), "set with `stepreel cache --limit`")
     except OSError:
         return Limit(DEFAULT_LIMIT, "default")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.errors import StoreError
-from stepreel.system.files import atomic_writer
+from stepreel.system.files import atomic_writer, open_regular
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -97,7 +97,7 @@ class CheckedArrays:
     @classmethod
     def open(cls, path: Path) -> CheckedArrays:
         """Read the header; DamagedError if it or the file's size is not as it was written."""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             length = int.from_bytes(file.read(8), "little")
             if length > LARGEST_HEADER:
                 raise DamagedError("its header is wrong")

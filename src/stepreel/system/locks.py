@@ -20,6 +20,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from stepreel.errors import OutputError
+from stepreel.system.files import read_regular
 from stepreel.types import Progress, no_progress
 
 log = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ class Holder:
 def read_holder(path: Path) -> Holder | None:
     """Return who holds a lock; None if that cannot be read, as just before it is written."""
     try:
-        stated = json.loads(path.read_text(encoding="utf-8"))
+        stated = json.loads(read_regular(path))
         return Holder(int(stated["pid"]), str(stated["host"]), float(stated["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -72,6 +74,11 @@ def locked(path: Path, purpose: str, *, progress: Progress = no_progress) -> Ite
     except OSError as problem:
         if problem.errno in WITHOUT_LOCKS:
             _warn_of_missing_locks(path.parent)
+        elif path.exists() and os.access(path.parent, os.W_OK):
+            raise OutputError(
+                f"{path}: cannot be used as a lock ({problem.strerror}); it may belong to another "
+                "user. Remove it if nobody else is using this folder"
+            ) from problem
         yield
         return
     try:

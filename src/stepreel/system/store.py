@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from stepreel.system.checked_arrays import (
     join_arrays,
     write_arrays,
 )
-from stepreel.system.files import write_text
+from stepreel.system.files import read_regular, write_text
 from stepreel.system.locks import locked
 from stepreel.types import FeatureTrack, Progress, no_progress
 
@@ -112,7 +113,10 @@ class Entry:
             used = use(file)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (DamagedError, OSError) as problem:
+        except OSError as problem:
+            _give_up_unless_irregular(path, problem)
+            return None
+        except DamagedError as problem:
             report_damage(path, problem)
             return None
         mark_as_used(path)
@@ -207,14 +211,17 @@ def read_facts(entry: Entry) -> dict[str, Any] | None:
     """Read the JSON file next to an entry; None if it is missing, damaged or does not match."""
     path = entry.path.with_suffix(".json")
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(read_regular(path))
         facts: dict[str, Any] = stored["facts"]
         is_whole = stored["checksum"] == digest(facts)
         if not is_whole or stored["fingerprint"] != entry.fingerprint:
             raise DamagedError("its checksum is wrong")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (DamagedError, OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
+    except OSError as problem:
+        _give_up_unless_irregular(path, problem)
+        return None
+    except (DamagedError, ValueError, KeyError, TypeError, RecursionError) as problem:
         report_damage(path, problem)
         return None
     mark_as_used(path)
@@ -230,12 +237,26 @@ def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
         write_text(path, json.dumps(content, indent=1))
 
 
+def _give_up_unless_irregular(path: Path, problem: OSError) -> None:
+    """Report a folder or pipe in the place of a file as damage; raise for any other reason.
+
+    A file that cannot be read may be whole: too many open files, or a disk that is gone, are no
+    reason to remove it.
+    """
+    if not path.exists() or path.is_file():
+        raise StoreError(f"{path}: cannot be read ({problem.strerror or problem})") from problem
+    report_damage(path, DamagedError(problem.strerror or str(problem)))
+
+
 def report_damage(path: Path, problem: Exception) -> None:
-    """Warn of a damaged file and remove it, so that it is made again."""
-    reason = str(problem) if isinstance(problem, DamagedError | OSError) else "not as written"
+    """Warn of a damaged file and remove it, so that it is made again; a folder is moved aside."""
+    reason = str(problem) if isinstance(problem, DamagedError) else "not as written"
     log.warning("%s is damaged (%s); making it again", path, reason)
     with contextlib.suppress(OSError):
-        path.unlink()
+        if path.is_dir():
+            path.rename(path.with_name(f"{path.name}.moved-{time.time_ns()}"))
+        else:
+            path.unlink()
 
 
 def mark_as_used(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from limits import within
+from limits import HANG_SECONDS, within
 from scipy.io import savemat
 
 from stepreel.errors import DatasetError
@@ -112,5 +112,5 @@ def test_a_mapping_that_would_take_all_time_or_memory_is_refused(
 ) -> None:
     path = tmp_path / "map.pkl"
     path.write_bytes(content)
-    with within(20), pytest.raises(DatasetError, match=r"map\.pkl: "):
+    with within(HANG_SECONDS), pytest.raises(DatasetError, match=r"map\.pkl: "):
         convert(path)
