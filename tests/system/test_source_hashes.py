@@ -8,11 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stepreel import __version__
 from stepreel.system import source_hashes
-from stepreel.system.source_hashes import describe_code, modules_behind
+from stepreel.system.source_hashes import (
+    LIBRARIES,
+    describe_code,
+    library_version,
+    modules_behind,
+)
 
 SOURCE = Path(__file__).parents[2] / "src"
 STAGES = {
@@ -126,3 +132,12 @@ def test_without_source_the_version_counts(monkeypatch, tmp_path):
     digests, libraries = source_hashes._closure.__wrapped__("stepreel.no.such.module")
     assert digests == {"stepreel.no.such.module": f"stepreel {__version__}"}
     assert {"av", "torch"} <= libraries
+
+
+def test_the_version_of_a_library_under_another_name_is_known(monkeypatch):
+    library_version.cache_clear()
+    monkeypatch.setitem(LIBRARIES, "numpy", "numpy-headless")
+    try:
+        assert library_version("numpy-headless") == f"numpy {np.__version__}"
+    finally:
+        library_version.cache_clear()

@@ -74,11 +74,16 @@ def modules_behind(module: str) -> frozenset[str]:
 
 @cache
 def library_version(library: str) -> str:
-    """Return the installed version of a library."""
+    """Return the installed version of a library, also if another package provides it.
+
+    OpenCV, for example, comes in four packages, of which one is installed.
+    """
     try:
         return version(library)
-    except PackageNotFoundError:  # installed under another name
-        return "unknown"
+    except PackageNotFoundError:
+        modules = [module for module, name in LIBRARIES.items() if name == library]
+        names = {name for module in modules for name in packages_distributions().get(module, ())}
+        return ", ".join(f"{name} {version(name)}" for name in sorted(names)) or "unknown"
 
 
 @cache
