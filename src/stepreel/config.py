@@ -364,5 +364,15 @@ def _explain(problem: ValidationError) -> str:
     field = fields.get(str(error["loc"][1])) if len(error["loc"]) > 1 else None
     for extra in field.metadata if field else ():
         if isinstance(extra, Expected):
-            return f"setting {name}: {error['input']!r} is not valid; expected {extra.text}"
-    return f"setting {name}={error['input']!r}: {error['msg']}"
+            return f"setting {name}: {_shown(error['input'])} is not valid; expected {extra.text}"
+    return f"setting {name}={_shown(error['input'])}: {error['msg']}"
+
+
+def _shown(value: object) -> str:
+    """Return a value for a message, cut if it is very long.
+
+    >>> _shown("20"), len(_shown("1" * 5000))
+    ("'20'", 80)
+    """
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
