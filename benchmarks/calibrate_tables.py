@@ -95,7 +95,7 @@ def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
             ]
         )
     head = ["left out", "steps", "stated, mean", "right", "equal parts right", "realised"]
-    return markdown([*head, "recordings with a clear structure"], lines)
+    return markdown([*head, "clear recordings"], lines)
 
 
 def _clear_recordings(values: Sequence[np.ndarray], clear: float) -> str:
