@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from calibrate_cases import SOURCES, Case, ChanceCase, cases_of, chance_cases, samples
+from calibrate_cases import LATER, SOURCES, Case, ChanceCase, cases_of, chance_cases, samples
 from calibrate_tables import END, START, TABLES, confidence_block, count_repeats, tables
 from scipy.optimize import minimize
 
-from stepreel.steps.confidence import Calibration, LogisticModel, Weight, probability
+from stepreel.steps.confidence import Calibration, LogisticModel, Weight, probability, state
 from stepreel.steps.evidence import EVIDENCE
 from stepreel.system.files import write_text
 from stepreel.system.store import Store
@@ -115,8 +115,12 @@ def fit_chance(cases: Sequence[ChanceCase]) -> LogisticModel:
 
 
 def fit(cases: Sequence[Case], equal_parts: Sequence[ChanceCase]) -> Calibration:
-    """Fit the calibration; cases that are recognised as noise get no confidence anyway."""
-    usable = [case for case in cases if not case.is_white]
+    """Fit the calibration.
+
+    Cases that are recognised as noise get no confidence anyway. Later takes show whether the fit
+    holds with `--model`, too.
+    """
+    usable = [case for case in cases if not case.is_white and case.variant != LATER]
     rows = Rows(usable)
     return Calibration(
         chance=fit_chance(equal_parts),
@@ -135,10 +139,7 @@ def stated(case: Case, fitted: Calibration) -> np.ndarray:
     count = len(case.right)
     if case.is_white:
         return np.zeros(count)
-    odds = fitted.chance.log_odds(case.chance, count)
-    chance = probability(odds)
-    right = probability(odds + fitted.lift.log_odds(case.evidence, count))
-    return np.clip((right - chance) / (1 - chance), 0, 1)
+    return state(fitted, case.chance, case.evidence, count)
 
 
 def repeat_level(cases: Sequence[Case], confidence: Sequence[np.ndarray]) -> float | None:

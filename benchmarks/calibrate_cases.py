@@ -10,7 +10,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.optimize import linear_sum_assignment
 
-from stepreel.config import load_settings
+from stepreel.config import Settings, load_settings
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.catalog import DATASETS
 from stepreel.evaluation.datasets.sample import Sample, make_sample, read_sample_steps
@@ -19,19 +19,23 @@ from stepreel.evaluation.prepare import PreparedTask, prepare_task
 from stepreel.evaluation.truth.annotation import BACKGROUND, Problems, labels_of_spans
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.learn.embeddings import learn_embeddings
+from stepreel.learn.inference import embed_with_model
+from stepreel.learn.model import build_model
 from stepreel.steps.confidence import chance_inputs
 from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise, overlaps
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.system.store import Store
 from stepreel.task import load_task
-from stepreel.types import Recording, Seconds, moment_seconds
+from stepreel.types import Clustering, FeatureTrack, Recording, Seconds, moment_seconds
 
 RATE = 5.0  # moments per second, about as many as videos have
 SHUFFLED, RANDOM, WALK = "shuffled", "random", "random walk"
 SMOOTH = {"smooth, 1 s": 1.0, "smooth, 5 s": 5.0, "smooth, 20 s": 20.0}  # standard deviations
 NOISE = (SHUFFLED, RANDOM, *SMOOTH, WALK)
 NOISE_RECORDINGS = 3  # of each task
+LATER = "later"
+FEWEST_FOR_LATER = 4  # takes: half of them are learned, the others come later
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,8 @@ NUMBERS = (2, 3, 4, 6, 8, 12, 17, 25, 35, 50, 75, 110, 160, 240)  # of equal par
 class Case:
     """The shown steps of one recording; arrays have one value per step.
 
-    variant      task: learned with the others of its task; single: by itself; or a kind of noise
+    variant      task: learned with the others of its task; single: by itself; later: found with a
+                 model of other takes, as with `--model`; or a kind of noise
     evidence     by name
     chance       inputs of the estimate of p₀
     right        whether the step is right
@@ -113,6 +118,10 @@ def cases_of(source: Source, data: Path, store: Store, *, quick: bool = False) -
             yield from _judge(
                 source, variant, chosen, [truth[position] for position in positions], store
             )
+        if len(recordings) >= FEWEST_FOR_LATER:
+            half = len(recordings) // 2
+            earlier, later = recordings[:half], recordings[half:]
+            yield from _judge(source, LATER, later, truth[half:], store, learned_from=earlier)
 
 
 def samples(work: Path, store: Store) -> Iterator[Case]:
@@ -197,6 +206,8 @@ def _judge(
     recordings: Sequence[Recording],
     truth: Sequence[np.ndarray],
     store: Store,
+    *,
+    learned_from: Sequence[Recording] = (),
 ) -> Iterator[Case]:
     settings = load_settings(
         overrides={
@@ -204,8 +215,7 @@ def _judge(
             "loss.window_seconds": source.window_seconds,
         }
     )
-    embeddings = learn_embeddings(recordings, settings, store, device="cpu").tracks
-    clusterings = group_moments(embeddings, recordings, settings).clusterings
+    embeddings, clusterings = _find_kinds(recordings, settings, store, learned_from)
     key_steps = [
         pick_key_steps(clustering, settings.key_steps, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)
@@ -228,6 +238,24 @@ def _judge(
             chance_rate=rate_of_equal_parts(segments, recording.duration_seconds, len(extents)),
             is_white=is_white_noise(task, position),
         )
+
+
+def _find_kinds(
+    recordings: Sequence[Recording],
+    settings: Settings,
+    store: Store,
+    learned_from: Sequence[Recording],
+) -> tuple[list[FeatureTrack], list[Clustering]]:
+    """Embed and cluster recordings; with the model of others, if there are any."""
+    training = learned_from or recordings
+    learned = learn_embeddings(training, settings, store, device="cpu")
+    grouped = group_moments(learned.tracks, training, settings)
+    if not learned_from:
+        return learned.tracks, grouped.clusterings
+    model = build_model(learned_from, settings, learned.training, grouped.centres)
+    embeddings = list(embed_with_model(model, recordings, device="cpu"))
+    later = group_moments(embeddings, recordings, settings, centres=model.centres)
+    return embeddings, later.clusterings
 
 
 def segments_of(times: Seconds, labels: np.ndarray) -> tuple[Values, np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from calibrate_cases import NOISE, Case
+from calibrate_cases import LATER, NOISE, Case
 from results_markdown import PAGE_WIDTH, markdown
 
 from stepreel.evaluation.truth.annotation import BACKGROUND
@@ -20,13 +20,16 @@ BINS = (0.0, 0.05, 0.15, 0.25, 0.4, 1.0)
 
 def tables(cases: Sequence[Case], stated: Sequence[np.ndarray], fitted: Calibration) -> str:
     """Write all tables; `stated` are confidences from models that never saw the source."""
-    real = [(case, values) for case, values in zip(cases, stated, strict=True) if not case.is_noise]
-    noise = [(case, values) for case, values in zip(cases, stated, strict=True) if case.is_noise]
+    rows = list(zip(cases, stated, strict=True))
+    real = [row for row in rows if not row[0].is_noise and row[0].variant != LATER]
+    later = [row for row in rows if row[0].variant == LATER]
+    noise = [row for row in rows if row[0].is_noise]
     evidence = ", ".join(f"{name} {w.weight:+.2f}" for name, w in fitted.lift.weights.items())
     return "\n".join(
         [
             _reliability(real),
-            _by_source(real, fitted.clear),
+            _by_source(real, fitted.clear, "left out"),
+            *([_by_source(later, fitted.clear, "left out, `--model`")] if later else []),
             _of_noise(noise, fitted.clear),
             f"Taken for white noise: {sum(c.is_white for c, _ in real)} recordings.\n",
             f"{_repeats(real, fitted.repeat)}\n",
@@ -79,7 +82,7 @@ def _reliability(rows: Sequence[tuple[Case, np.ndarray]]) -> str:
     return markdown(head, lines)
 
 
-def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
+def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float, title: str) -> str:
     lines = []
     for source in dict.fromkeys(case.source for case, _ in rows):
         values, right, chance = _joined([row for row in rows if row[0].source == source])
@@ -94,7 +97,7 @@ def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
                 _clear_recordings([v for case, v in rows if case.source == source], clear),
             ]
         )
-    head = ["left out", "steps", "stated, mean", "right", "equal parts right", "realised"]
+    head = [title, "steps", "stated, mean", "right", "equal parts right", "realised"]
     return markdown([*head, "clear recordings"], lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from calibrate import fit, fit_logistic, repeat_level, stated
-from calibrate_cases import NOISE, Case, ChanceCase, match, noisy, rate_of_equal_parts
+from calibrate_cases import LATER, NOISE, Case, ChanceCase, match, noisy, rate_of_equal_parts
 from calibrate_tables import count_repeats, tables
 
 from stepreel.features.feature_files import recording_from_arrays
@@ -109,6 +110,17 @@ def test_tables_have_counts_beside_every_rate(cases, equal_parts):
     text = tables(cases, [stated(case, fitted) for case in cases], fitted)
     assert "| one | 720 |" in text
     assert "Evidence in use" in text
+
+
+def test_later_takes_have_a_table_of_their_own_and_change_no_fit(cases, equal_parts):
+    later = [replace(case, variant=LATER, right=~case.right) for case in cases[:10]]
+    fitted = fit([*cases, *later], equal_parts)
+    assert fitted == fit(cases, equal_parts)
+    both = [*cases, *later]
+    text = tables(both, [stated(case, fitted) for case in both], fitted)
+    assert "| one | 720 |" in text
+    assert "| left out, `--model` |" in text
+    assert "| one | 120 |" in text
 
 
 def test_noise_has_the_shape_of_the_recording_and_nothing_else():

@@ -112,11 +112,19 @@ def confidences(task: TaskSteps, position: int, fitted: Calibration) -> list[flo
     if not count or is_white_noise(task, position):
         return [0.0] * count
     seconds = task.recordings[position].duration_seconds
-    chance_log_odds = fitted.chance.log_odds(chance_inputs(count, seconds), count)
     evidence = {name: EVIDENCE[name](task, position) for name in fitted.lift.weights}
-    chance = probability(chance_log_odds)
-    right = probability(chance_log_odds + fitted.lift.log_odds(evidence, count))
-    return [float(value) for value in np.clip((right - chance) / (1 - chance), 0.0, 1.0)]
+    return [float(value) for value in state(fitted, chance_inputs(count, seconds), evidence, count)]
+
+
+def state(
+    fitted: Calibration, chance: Mapping[str, Values], evidence: Mapping[str, Values], count: int
+) -> Values:
+    """Return the confidence of `count` steps, given the inputs of both rates."""
+    chance_log_odds = fitted.chance.log_odds(chance, count)
+    chance_rate = probability(chance_log_odds)
+    right_rate = probability(chance_log_odds + fitted.lift.log_odds(evidence, count))
+    confidence: Values = np.clip((right_rate - chance_rate) / (1 - chance_rate), 0.0, 1.0)
+    return confidence
 
 
 def has_clear_structure(values: Sequence[float], clear: float) -> bool:
