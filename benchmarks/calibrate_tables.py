@@ -15,6 +15,10 @@ from stepreel.steps.confidence import Calibration, has_clear_structure
 
 TABLES = Path(__file__).parent / "results_templates" / "confidence.txt"
 START, END = "<!-- confidence: benchmarks/calibrate.py -->", "<!-- end of confidence -->"
+LATER_TAKES = (
+    "With `--model`; the model was learned from the first half of the takes, and these are the "
+    "others:\n"
+)
 BINS = (0.0, 0.05, 0.15, 0.25, 0.4, 1.0)
 
 
@@ -28,8 +32,8 @@ def tables(cases: Sequence[Case], stated: Sequence[np.ndarray], fitted: Calibrat
     return "\n".join(
         [
             _reliability(real),
-            _by_source(real, fitted.clear, "left out"),
-            *([_by_source(later, fitted.clear, "left out, `--model`")] if later else []),
+            _by_source(real, fitted.clear),
+            *([LATER_TAKES, _by_source(later, fitted.clear)] if later else []),
             _of_noise(noise, fitted.clear),
             f"Taken for white noise: {sum(c.is_white for c, _ in real)} recordings.\n",
             f"{_repeats(real, fitted.repeat)}\n",
@@ -82,7 +86,7 @@ def _reliability(rows: Sequence[tuple[Case, np.ndarray]]) -> str:
     return markdown(head, lines)
 
 
-def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float, title: str) -> str:
+def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
     lines = []
     for source in dict.fromkeys(case.source for case, _ in rows):
         values, right, chance = _joined([row for row in rows if row[0].source == source])
@@ -97,7 +101,7 @@ def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float, title: str
                 _clear_recordings([v for case, v in rows if case.source == source], clear),
             ]
         )
-    head = [title, "steps", "stated, mean", "right", "equal parts right", "realised"]
+    head = ["left out", "steps", "stated, mean", "right", "equal parts right", "realised"]
     return markdown([*head, "clear recordings"], lines)
 
 

@@ -119,7 +119,7 @@ def test_later_takes_have_a_table_of_their_own_and_change_no_fit(cases, equal_pa
     both = [*cases, *later]
     text = tables(both, [stated(case, fitted) for case in both], fitted)
     assert "| one | 720 |" in text
-    assert "| left out, `--model` |" in text
+    assert "With `--model`" in text
     assert "| one | 120 |" in text
 
 
