@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from stepreel.cues.appearance import WEIGHTS
 from stepreel.errors import SettingsError
 from stepreel.system.cache import (
     DEFAULT_LIMIT,
@@ -124,6 +125,9 @@ def test_clearing_removes_nothing_but_own_files(root, tmp_path_factory):
         "recordings/my-videos/a-0123456789abcdef.safetensors",
         "models/model.safetensors",
         "models/sub/model-0123456789abcdef.safetensors",
+        "models/mine-0123456789abcdef.safetensors",
+        "models/.mine.part",
+        "models/uv.lock",
         "rows/0123456789abcdef.json",
         "a-0123456789abcdef.safetensors",
     ]
@@ -135,7 +139,7 @@ def test_clearing_removes_nothing_but_own_files(root, tmp_path_factory):
     own = [
         f"recordings/{SOURCE}/motion-0123456789abcdef.parts-16/0000.safetensors",
         f"recordings/{SOURCE}@5/embedding-0123456789abcdef.safetensors",
-        f"recordings/{SOURCE}/.tmpabc.part",
+        f"recordings/{SOURCE}/.tmpabc_1.part",
         f"recordings/{SOURCE}/extraction.lock",
         "measures/kendall-0123456789abcdef.json",
     ]
@@ -147,6 +151,24 @@ def test_clearing_removes_nothing_but_own_files(root, tmp_path_factory):
     assert left == {*foreign, "models/model-0123456789abcdef.safetensors"}
     assert (root / "backbones").is_symlink()
     assert elsewhere.read_text() == "mine"
+
+
+def test_files_of_plugins_and_users_among_the_networks_are_left_alone(tmp_path):
+    folder = tmp_path / "backbones"
+    folder.mkdir()
+    foreign = {"hands.onnx", "hands-0123456789abcdef.safetensors", "hands.lock", ".hands.part"}
+    own = {
+        f"{WEIGHTS}-0123456789abcdef.safetensors",
+        f"{WEIGHTS}-0123456789abcdef.lock",
+        f"{WEIGHTS}-v1.onnx",
+    }
+    for name in foreign | own:
+        (folder / name).write_bytes(bytes(1000))
+    assert sum(file.size for file in cached_files(tmp_path)) == 2000
+    set_limit(tmp_path, "0B")
+    trim(tmp_path)
+    clear(tmp_path)
+    assert {path.name for path in folder.iterdir()} == foreign
 
 
 def test_without_keeping_a_new_folder_is_used_and_removed(root):

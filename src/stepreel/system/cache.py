@@ -32,13 +32,20 @@ UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 FOLDERS = ("recordings", "models", "predictions", "measures", "backbones")
-_FOLDER = r"(recordings/[0-9a-f]{32}(@[^/]+)?|models|predictions|measures|backbones)"
-_KEY = r"[^/]+-[0-9a-f]{16}"
-OWN_FILE = re.compile(
-    rf"{_FOLDER}/({_KEY}\.(safetensors|json)|{_KEY}\.parts-\d+/(\d+\.safetensors|\.[^/]+\.part)"
-    r"|\.[^/]+\.part|[^/]+\.onnx)"
+_RECORDING = r"recordings/[0-9a-f]{32}(@[^/]+)?"
+_DIGEST = r"[0-9a-f]{16}"
+# Plug-ins keep files of their own in backbones/: there, only the names of our network count.
+_ENTRY = (
+    rf"({_RECORDING}/[^/]+-{_DIGEST}|models/model-{_DIGEST}|(predictions|measures)/[^/]+-{_DIGEST}"
+    rf"|backbones/efficientnet-lite0-[0-9a-f]{{8}}-{_DIGEST})"
 )
-OWN_LOCK = re.compile(rf"{_FOLDER}/[^/]+\.lock")
+_FOLDER = rf"({_RECORDING}|models|predictions|measures|backbones)"
+_PART = r"\.[a-z0-9_]{8}\.part"  # what is being written; see `files.atomic_path`
+OWN_FILE = re.compile(
+    rf"{_ENTRY}\.(safetensors|json)|{_ENTRY}\.parts-\d+/(\d+\.safetensors|{_PART})"
+    rf"|{_FOLDER}/{_PART}|backbones/efficientnet-lite0-[0-9a-f]{{8}}-v\d+\.onnx"  # of 0.1.0
+)
+OWN_LOCK = re.compile(rf"{_ENTRY}\.lock|{_RECORDING}/extraction\.lock")
 
 
 @dataclass(frozen=True)
