@@ -11,12 +11,13 @@ import json
 import logging
 import os
 import re
+import secrets
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepreel.errors import SettingsError
+from stepreel.errors import OutputError, SettingsError
 from stepreel.system import sessions
 from stepreel.system.files import read_regular, write_text
 from stepreel.system.locks import remove_lock, try_lock
@@ -45,6 +46,7 @@ OWN_FILE = re.compile(
     rf"{_ENTRY}\.(safetensors|json)|{_ENTRY}\.parts-\d+/(\d+\.safetensors|{_PART})"
     rf"|{_FOLDER}/{_PART}|backbones/efficientnet-lite0-[0-9a-f]{{8}}-v\d+\.onnx"  # of 0.1.0
 )
+OWN_FOLDER = re.compile(rf"{'|'.join(FOLDERS)}|{_RECORDING}|{_ENTRY}\.parts-\d+")
 OWN_LOCK = re.compile(rf"{_ENTRY}\.lock|{_RECORDING}/extraction\.lock")
 
 
@@ -170,20 +172,28 @@ def trim(root: Path, limit: Limit | None = None) -> Removal:
     """Remove what was not used for longest, until the cache is no larger than its limit."""
     n_bytes = (limit or read_limit(root)).n_bytes
     sessions.running(root)  # removes what killed processes left
-    files = cached_files(root)
-    excess = sum(file.size for file in files) - (0 if n_bytes is None else n_bytes)
-    if n_bytes is None or excess <= 0:
+    if n_bytes is None or _size(cached_files(root)) <= n_bytes:
         return Removal(0, 0)
-    return _remove(root, files, excess)
+    with contextlib.suppress(OutputError), sessions.removal(root):
+        files = cached_files(root)  # again: another process may have removed some by now
+        return _remove(root, files, _size(files) - n_bytes)
+    return Removal(0, 0)  # another user is removing files
 
 
 def clear(root: Path) -> Removal:
     """Remove everything that no running process uses."""
-    for path in list(_matching(root, OWN_LOCK)):
-        with contextlib.suppress(OSError):
-            if (abandoned := try_lock(path)) is not None:
-                remove_lock(abandoned)
-    return _remove(root, cached_files(root), None)
+    if not root.is_dir():
+        return Removal(0, 0)
+    with sessions.removal(root):
+        for path in list(_matching(root, OWN_LOCK)):
+            with contextlib.suppress(OSError):
+                if (abandoned := try_lock(path)) is not None:
+                    remove_lock(abandoned)
+        return _remove(root, cached_files(root), None)
+
+
+def _size(files: list[CachedFile]) -> int:
+    return sum(file.size for file in files)
 
 
 def _remove(root: Path, files: list[CachedFile], excess: int | None) -> Removal:
@@ -194,28 +204,54 @@ def _remove(root: Path, files: list[CachedFile], excess: int | None) -> Removal:
         if excess is not None and n_bytes >= excess:
             break
         try:
-            if since is not None and file.path.stat().st_mtime >= since:
+            if not _remove_unless_used(file.path, since):
                 kept += file.size
                 continue
-            file.path.unlink()
-        except OSError:  # removed already, or not ours to remove
+        except OSError:  # not ours to remove, or removed by the process that made it
             continue
         n_files, n_bytes = n_files + 1, n_bytes + file.size
-        _remove_empty_folders(file.path.parent, root)
+    if since is None:  # else a process may be about to write into them
+        _remove_empty_folders(root)
     return Removal(n_files, n_bytes, kept)
 
 
-def _remove_empty_folders(folder: Path, root: Path) -> None:
-    with contextlib.suppress(OSError):
-        while folder != root:
-            folder.rmdir()
-            folder = folder.parent
+def _remove_unless_used(path: Path, since: float | None) -> bool:
+    """Remove a file unless it was used since some time; return whether it was removed.
+
+    Whoever uses a file notes the time first, and then opens it. So the file is moved aside before
+    the time is looked at: it is either too late to use it, or the time is there.
+    """
+    if since is None:
+        path.unlink()
+        return True
+    if path.stat().st_mtime >= since:
+        return False
+    aside = path.with_name(f".{secrets.token_hex(4)}.part")
+    path.rename(aside)
+    is_used = aside.stat().st_mtime >= since
+    if is_used and not path.exists():
+        aside.rename(path)
+    else:
+        aside.unlink()
+    return not is_used
+
+
+def _remove_empty_folders(root: Path) -> None:
+    for top in _tops(root):
+        for name, _, _ in os.walk(top, topdown=False):
+            folder = Path(name)
+            if OWN_FOLDER.fullmatch(folder.relative_to(root).as_posix()):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
+def _tops(root: Path) -> list[Path]:
+    return [root / name for name in FOLDERS if not (root / name).is_symlink()]
 
 
 def _matching(root: Path, names: re.Pattern[str]) -> Iterator[Path]:
     """Yield files of the cache by their names from its root; links are not followed."""
-    tops = [root / name for name in FOLDERS if not (root / name).is_symlink()]
-    for top in tops:
+    for top in _tops(root):
         for folder, _, files in os.walk(top):
             for name in files:
                 path = Path(folder, name)

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 OUTPUT_LOCK = ".stepreel.lock"
 POLL_SECONDS = 0.1
 SHOWN_AFTER_SECONDS = 0.5
+CLOCKS_DIFFER_SECONDS = 3600.0  # at most, between machines that share a folder
 WITHOUT_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK})
 
 
@@ -45,7 +46,14 @@ class Holder:
         """Describe this process, as of now."""
         return cls(os.getpid(), socket.gethostname(), time.time())
 
+    @classmethod
+    def unknown(cls, path: Path) -> Holder:
+        """Describe a process of which nothing is known but its lock."""
+        return cls(0, path.name, 0.0)
+
     def __str__(self) -> str:
+        if not self.pid:
+            return f"an unknown process ({self.host})"
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
         return f"process {self.pid} on {self.host}, since {since}"
 
@@ -54,9 +62,11 @@ def read_holder(path: Path) -> Holder | None:
     """Return who holds a lock; None if that cannot be read, as just before it is written."""
     try:
         stated = json.loads(read_regular(path))
-        return Holder(int(stated["pid"]), str(stated["host"]), float(stated["since"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        holder = Holder(int(stated["pid"]), str(stated["host"]), float(stated["since"]))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
+    is_plausible = holder.pid > 0 and 0 <= holder.since <= time.time() + CLOCKS_DIFFER_SECONDS
+    return holder if is_plausible else None
 
 
 @contextlib.contextmanager

@@ -106,6 +106,8 @@ class Entry:
 
     def _use(self, path: Path, use: Callable[[CheckedArrays], T]) -> T | None:
         """Open a file and use it; report and remove it if it is damaged."""
+        mark_as_used(path)  # first: see `cache._remove_unless_used`
+        version = _version(path)
         try:
             file = CheckedArrays.open(path)
             if file.metadata.get("fingerprint") != self.fingerprint:
@@ -117,9 +119,8 @@ class Entry:
             _give_up_unless_irregular(path, problem)
             return None
         except DamagedError as problem:
-            report_damage(path, problem)
+            report_damage(path, problem, version)
             return None
-        mark_as_used(path)
         return used
 
     def rows_in_shard(self, number: int) -> int | None:
@@ -210,6 +211,8 @@ class Store:
 def read_facts(entry: Entry) -> dict[str, Any] | None:
     """Read the JSON file next to an entry; None if it is missing, damaged or does not match."""
     path = entry.path.with_suffix(".json")
+    mark_as_used(path)
+    version = _version(path)
     try:
         stored = json.loads(read_regular(path))
         facts: dict[str, Any] = stored["facts"]
@@ -222,9 +225,8 @@ def read_facts(entry: Entry) -> dict[str, Any] | None:
         _give_up_unless_irregular(path, problem)
         return None
     except (DamagedError, ValueError, KeyError, TypeError, RecursionError) as problem:
-        report_damage(path, problem)
+        report_damage(path, problem, version)
         return None
-    mark_as_used(path)
     return facts
 
 
@@ -245,13 +247,27 @@ def _give_up_unless_irregular(path: Path, problem: OSError) -> None:
     """
     if not path.exists() or path.is_file():
         raise StoreError(f"{path}: cannot be read ({problem.strerror or problem})") from problem
-    report_damage(path, DamagedError(problem.strerror or str(problem)))
+    report_damage(path, DamagedError(problem.strerror or str(problem)), _version(path))
 
 
-def report_damage(path: Path, problem: Exception) -> None:
-    """Warn of a damaged file and remove it, so that it is made again; a folder is moved aside."""
+def _version(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when another process makes a file again."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def report_damage(path: Path, problem: Exception, version: tuple[int, ...] | None) -> None:
+    """Warn of a damaged file and remove it, so that it is made again; a folder is moved aside.
+
+    version  of the damaged file: what another process has made in the meantime is not removed
+    """
     reason = str(problem) if isinstance(problem, DamagedError) else "not as written"
     log.warning("%s is damaged (%s); making it again", path, reason)
+    if _version(path) != version:
+        return
     with contextlib.suppress(OSError):
         if path.is_dir():
             path.rename(path.with_name(f"{path.name}.moved-{time.time_ns()}"))
