@@ -127,11 +127,76 @@ def test_a_plugin_is_followed_through_its_own_package(tmp_path, changed, is_stal
     assert (before != after) == is_stale
 
 
-def test_without_source_the_version_counts(monkeypatch, tmp_path):
-    monkeypatch.setattr("stepreel.system.source_hashes.OWN_FOLDER", tmp_path)
-    digests, libraries = source_hashes._closure.__wrapped__("stepreel.no.such.module")
-    assert digests == {"stepreel.no.such.module": f"stepreel {__version__}"}
-    assert {"av", "torch"} <= libraries
+PARTS = {
+    "front/__init__.py": "",
+    "front/cue.py": "import core.maths\nimport json\n\nfrom lone import B\n",
+    "core/__init__.py": "",
+    "core/maths.py": "def scale():\n    from base import one\n    return one\n",
+    "core/unused.py": "",
+    "base/__init__.py": "one = 1\n",
+    "lone.py": "B = 1\n",
+}
+
+
+def install(site, *tops, name):
+    """Describe packages in a folder as pip does."""
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "RECORD").write_text("".join(f"{top}/__init__.py,,\n" for top in tops))
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Install a plug-in, a package it imports, and a third one; only the last has no version."""
+    for name, text in PARTS.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    install(tmp_path, "front", name="front")
+    install(tmp_path, "core", name="corelib")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_stale"),
+    [
+        ("core/maths.py", True),
+        ("base/__init__.py", True),
+        ("lone.py", True),
+        ("corelib-1.0.dist-info/METADATA", True),
+        ("core/unused.py", False),
+    ],
+)
+def test_a_plugin_is_followed_into_other_packages(parts, changed, is_stale):
+    def key():
+        return keys(f"{parts}:{SOURCE}", "front.cue", lines="import front.cue\n")[0]
+
+    before = key()
+    assert before["libraries"] == {"front": "1.0", "corelib": "1.0"}
+    file = parts / changed
+    file.write_text(file.read_text().replace("Version: 1.0", "Version: 1.1") + "\n")
+    assert (before != key()) == is_stale
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_of_a_large_installed_package_the_version_counts(parts, is_installed):
+    def key():
+        return keys(f"{parts}:{SOURCE}", "front.cue", lines="import front.cue\n")[0]
+
+    for number in range(100):
+        (parts / "core" / f"more{number}.py").write_text("")
+    if not is_installed:  # but developed in place: its version stays
+        shutil.rmtree(parts / "corelib-1.0.dist-info")
+    before = key()
+    with (parts / "core" / "maths.py").open("a") as file:
+        file.write("C = 2\n")
+    assert (before == key()) == is_installed
+
+
+def test_without_source_the_version_counts():
+    closure = source_hashes._follow("stepreel.no.such.module")
+    assert closure.digests == {"stepreel.no.such.module": f"stepreel {__version__}"}
+    assert {"av", "torch"} <= closure.libraries
 
 
 def test_the_version_of_a_library_under_another_name_is_known(monkeypatch):

@@ -33,6 +33,7 @@ from stepreel.system.checked_arrays import (
 )
 from stepreel.system.files import read_regular, write_text
 from stepreel.system.locks import locked
+from stepreel.system.running_code import check_code
 from stepreel.types import FeatureTrack, Progress, no_progress
 
 log = logging.getLogger(__name__)
@@ -140,6 +141,7 @@ class Entry:
         self.write({"features": track.features, "times": track.times, "valid": track.valid})
 
     def _write(self, path: Path, arrays: Arrays) -> None:
+        check_code(self.fingerprint)
         with explain_cache_write_errors(path):
             write_arrays(path, arrays, {"fingerprint": self.fingerprint})
 
@@ -149,6 +151,7 @@ class Entry:
         opened = [shard for shard in shards if shard is not None]
         if len(opened) < count:
             return False
+        check_code(self.fingerprint)
         try:
             with explain_cache_write_errors(self.path):
                 join_arrays(opened, self.path, {"fingerprint": self.fingerprint})
@@ -232,6 +235,7 @@ def read_facts(entry: Entry) -> dict[str, Any] | None:
 
 def write_facts(entry: Entry, facts: Mapping[str, object]) -> None:
     """Write a JSON file next to an entry."""
+    check_code(entry.fingerprint)
     path = entry.path.with_suffix(".json")
     stored = json.loads(json.dumps(facts))  # as it will be read: keys are text, tuples are lists
     content = {"facts": stored, "checksum": digest(stored), "fingerprint": entry.fingerprint}
