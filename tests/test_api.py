@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -104,6 +105,27 @@ def test_settings_can_be_changed_by_name(shelf):
     assert len(result.steps) == 1
     assert result.storyboard.seed == 3
     assert result.settings.train.epochs == 20
+
+
+def test_the_cache_can_be_another_folder_or_none_at_all(shelf, tmp_path, monkeypatch):
+    cached = find_key_steps(shelf, clusters=3, cache=tmp_path / "cache", **FAST)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = sorted(tmp_path.rglob("*"))
+    result = find_key_steps(shelf, clusters=3, cache=False, **FAST)  # as --no-cache
+    assert result.steps == cached.steps
+    result.write(tmp_path / "out")  # its pictures are there for as long as the result
+    assert (tmp_path / "out" / "storyboard.html").exists()
+    del result
+    shutil.rmtree(tmp_path / "out")
+    model = stepreel.load_model(_trained(tmp_path))
+    assert model.embed(hands(), cache=False).features.shape[0] == 60
+    shutil.rmtree(tmp_path / "run")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def _trained(folder):
+    find_key_steps(hands(), folder / "run", clusters=4, cache=False, **FAST)
+    return folder / "run"
 
 
 def test_a_preset_can_be_looked_at():
@@ -225,6 +247,16 @@ def test_methods_are_compared_on_labelled_recordings(labelled, tmp_path):
     assert strict["raw-kmeans"].f1.mean == 100
     assert strict["equal-split"].f1.mean < 100
     assert (tmp_path / "results" / "report.html").exists()
+
+
+def test_methods_can_be_compared_without_a_cache(labelled, tmp_path, monkeypatch):
+    monkeypatch.setenv("STEPREEL_CACHE", str(tmp_path / "usual"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    results = stepreel.evaluate(
+        "npz", labelled / "takes", clusters=3, seeds=1, methods="raw-kmeans", cache=False
+    )
+    assert results.protocols["strict"]["raw-kmeans"].f1.mean > 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_predictions_of_your_own_are_scored_beside_null_baselines(labelled):

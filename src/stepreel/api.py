@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,9 +18,8 @@ from stepreel.learn.model import TaskModel, read_model
 from stepreel.report.video import VideoChoice, check_choice
 from stepreel.result import Result
 from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
-from stepreel.system.cache import open_cache
+from stepreel.system.cache import AnyCache, open_cache
 from stepreel.system.machine import usable_device
-from stepreel.system.store import Store
 from stepreel.task import Task, load_task
 from stepreel.types import FeatureTrack, Progress, as_names, no_progress
 
@@ -54,7 +52,7 @@ def find_key_steps(  # type: ignore[overload-overlap]  # a str is a sequence of 
     force: bool = ...,
     video: VideoChoice = ...,
     device: str = ...,
-    cache: AnyPath | None = ...,
+    cache: AnyCache = ...,
     on_error: OnError = ...,
     progress: Progress | None = ...,
     **settings: object,
@@ -78,7 +76,7 @@ def find_key_steps(
     force: bool = ...,
     video: VideoChoice = ...,
     device: str = ...,
-    cache: AnyPath | None = ...,
+    cache: AnyCache = ...,
     on_error: OnError = ...,
     progress: Progress | None = ...,
     **settings: object,
@@ -101,7 +99,7 @@ def find_key_steps(
     force: bool = False,
     video: VideoChoice = "link",
     device: str = "auto",
-    cache: AnyPath | None = None,
+    cache: AnyCache = None,
     on_error: OnError = "raise",
     progress: Progress | None = None,
     **settings: object,
@@ -129,7 +127,8 @@ def find_key_steps(
     force     also overwrite storyboards in `output` that were edited by hand
     video     what the pages play: "link", "copy", "proxy" or "embed", as for `Result.write`
     device    "auto", "cpu", "cuda" or "mps"
-    cache     folder for features and models (`stepreel info` shows the usual one)
+    cache     folder for features and models (`stepreel info` shows the usual one); False: make
+              everything anew, and keep nothing
     on_error  "raise" a RecordingError for the first source that cannot be read, or "skip" it with
               a warning in the log: the list is then shorter, and `result.recording.path` tells
               which is which; a single source always raises
@@ -150,7 +149,7 @@ def find_key_steps(
     check_choice(video)
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
-    with _open_cache(cache) as store:
+    with open_cache(cache, hold=True) as store:
         task_run = pipeline.run(
             sources,
             store,
@@ -170,6 +169,8 @@ def find_key_steps(
         for reason in [*task_run.written.failures.values(), *task_run.written.unsaved]:
             raise OutputError(reason)
     results = list(task_run.results.values())
+    for result in results:
+        result.store = store
     return results if is_list else results[0]
 
 
@@ -207,18 +208,19 @@ class Model:
         fps: float | None = None,
         times: AnyPath | None = None,
         device: str = "auto",
-        cache: AnyPath | None = None,
+        cache: AnyCache = None,
         progress: Progress | None = None,
     ) -> FeatureTrack:
         """Embed a recording: `.times` (T,), `.features` (T, D), `.valid` (T,).
 
         cues        of the model to embed by, if not those it was trained to use
         fps, times  of feature files without times, as for `find_key_steps`
+        cache       folder for features; False: make them anew, and keep nothing
         """
         from stepreel.learn.inference import embed_with_model
 
         where = usable_device(device)
-        with _open_cache(cache) as store:
+        with open_cache(cache, hold=True) as store:
             task = load_task(
                 [_as_source(source)],
                 store,
@@ -322,8 +324,3 @@ def _raise_or_skip(task: Task, on_error: OnError) -> None:
         log.warning("left out: %s", reason)
     if not task.recordings:
         raise RecordingError("; ".join(task.failures.values()))
-
-
-def _open_cache(cache: AnyPath | None) -> AbstractContextManager[Store]:
-    """Open the cache; results read their pictures from it later, so it stays in use."""
-    return open_cache(None if cache is None else Path(cache), hold=True)

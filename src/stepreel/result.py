@@ -15,6 +15,7 @@ from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.storyboard.titles import Titles
+from stepreel.system.store import Store
 from stepreel.types import (
     Clustering,
     FeatureTrack,
@@ -40,6 +41,7 @@ class Result:
     embedding_track  the learned embedding; None where nothing was learned
     learning_notes   what a reader should know about how the embedding was learned
     titles           of steps, given by a person
+    store            from which pictures are read; a temporary one exists as long as it is kept here
     """
 
     recording: Recording
@@ -49,6 +51,7 @@ class Result:
     embedding_track: FeatureTrack | None = None
     learning_notes: tuple[str, ...] = ()
     titles: Titles | None = None
+    store: Store | None = None
 
     @cached_property
     def storyboard(self) -> Storyboard:

@@ -172,12 +172,24 @@ def test_files_of_plugins_and_users_among_the_networks_are_left_alone(tmp_path):
 
 
 def test_without_keeping_a_new_folder_is_used_and_removed(root):
-    with open_cache(root, keep=False) as store:
+    with open_cache(False) as store:
         assert store.root != root
         write(store.root, "new")
         assert store.root.is_dir()
     assert not store.root.exists()
     assert names(root) == {"old", "mid", "new"}
+
+
+def test_a_new_folder_can_be_held_for_as_long_as_its_store():
+    with open_cache(False, hold=True) as store:
+        write(store.root, "new")
+    folder = store.root
+    assert names(folder) == {"new"}
+    del store
+    assert not folder.exists()
+    with pytest.raises(ValueError, match="stop"), open_cache(False, hold=True) as store:
+        raise ValueError("stop")
+    assert not store.root.exists()
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def open_store(cache: Path | None, *, no_cache: bool = False) -> AbstractContext
 
     if no_cache and cache is not None:
         raise SettingsError("--cache names a folder, but --no-cache uses none; leave one out")
-    return open_cache(cache, keep=not no_cache)
+    return open_cache(False if no_cache else cache)
 
 
 def feature_reading(cues: str | None, fps: float | None, times: Path | None) -> FeatureReading:

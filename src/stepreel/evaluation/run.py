@@ -36,7 +36,7 @@ from stepreel.evaluation.results import Results
 from stepreel.evaluation.truth.annotation import Problems
 from stepreel.evaluation.write_results import Evaluation, write_evaluation
 from stepreel.features.sources import LoadedRecordings, extract_recordings
-from stepreel.system.cache import open_cache
+from stepreel.system.cache import AnyCache, open_cache
 from stepreel.system.files import check_writable
 from stepreel.system.machine import usable_device
 from stepreel.types import Progress, as_names, no_progress
@@ -64,7 +64,7 @@ def evaluate(
     sweep_recordings: Sequence[int] = (),
     output: str | PathLike[str] | None = None,
     device: str = "auto",
-    cache: str | PathLike[str] | None = None,
+    cache: AnyCache = None,
     progress: Progress | None = None,
     **settings: object,
 ) -> Results:
@@ -93,7 +93,8 @@ def evaluate(
     sweep_recordings  compare learned methods trained on this many recordings
     output            also write results.json, report.html and predictions/ to this folder
     device            "auto", "cpu", "cuda" or "mps"
-    cache             folder for features, models and predictions
+    cache             folder for features, models and predictions; False: make everything anew, and
+                      keep nothing
     progress          called as progress(what, done, total) during long work
     settings          any other setting of learned methods, with two underscores for the dot:
                       train__epochs=20
@@ -138,7 +139,7 @@ def evaluate(
     }
     with (
         naming_left_out(problems),
-        open_cache(None if cache is None else Path(cache)) as store,
+        open_cache(cache) as store,
     ):
         runner = MethodRunner(store, where, progress or no_progress)
         tasks = read_tasks(dataset_format, request, is_plugin=dataset not in DATASETS.own)

@@ -12,9 +12,12 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from stepreel.errors import OutputError, SettingsError
@@ -25,6 +28,9 @@ from stepreel.system.machine import cache_folder
 from stepreel.system.store import Store, explain_cache_write_errors
 
 log = logging.getLogger(__name__)
+
+AnyCache = str | PathLike[str] | bool | None
+"""The folder of a cache; None or True: the usual one; False: none at all."""
 
 VARIABLE = "STEPREEL_CACHE_LIMIT"
 SETTINGS = "cache.json"
@@ -81,19 +87,18 @@ class Limit:
 
 
 @contextlib.contextmanager
-def open_cache(
-    folder: Path | None = None, *, keep: bool = True, hold: bool = False
-) -> Iterator[Store]:
-    """Open the cache in `folder`, or the usual one; afterwards reduce it to its limit.
+def open_cache(cache: AnyCache = None, *, hold: bool = False) -> Iterator[Store]:
+    """Open a cache; afterwards reduce it to its limit.
 
-    keep  if False, use a new folder instead, and remove it afterwards
-    hold  the process goes on using what it found there after the block
+    cache  its folder; None or True: the usual one; False: a new one, which is removed afterwards
+    hold   what was found there is used after the block, too: until the process ends, or, in a cache
+           that is removed, for as long as the store is referred to
     """
-    if not keep:
-        with tempfile.TemporaryDirectory(prefix="stepreel-", ignore_cleanup_errors=True) as name:
-            yield Store(Path(name))
+    if cache is False:
+        with _temporary_store(hold=hold) as store:
+            yield store
         return
-    root = folder if folder is not None else cache_folder()
+    root = cache_folder() if cache is None or cache is True else Path(cache)
     limit = read_limit(root)  # first: a wrong limit is reported before any work
     if hold:
         sessions.hold(root)
@@ -105,6 +110,19 @@ def open_cache(
             yield Store(root)
     finally:
         trim(root, limit)
+
+
+@contextlib.contextmanager
+def _temporary_store(*, hold: bool) -> Iterator[Store]:
+    store = Store(Path(tempfile.mkdtemp(prefix="stepreel-")))
+    remove = weakref.finalize(store, shutil.rmtree, store.root, ignore_errors=True)
+    try:
+        yield store
+    except BaseException:
+        remove()
+        raise
+    if not hold:
+        remove()
 
 
 def parse_size(text: str) -> int | None:
