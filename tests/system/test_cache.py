@@ -224,6 +224,23 @@ def test_the_environment_overrides_the_stored_limit(tmp_path, monkeypatch, caplo
     assert caplog.text.count("is damaged") == 3
 
 
+@pytest.mark.parametrize(
+    ("n_damaged", "others"),
+    [(0, []), (1, []), (2, ["1 more file was"]), (3, ["2 more files were"])],
+)
+def test_of_many_damaged_files_one_is_named_and_the_others_are_counted(
+    root, caplog, n_damaged, others
+):
+    damaged = ["old", "mid", "new"][:n_damaged]
+    for name in damaged:
+        entry(root, name).path.write_bytes(bytes(100))
+    with open_cache(root):
+        assert [entry(root, name).load() for name in damaged] == [None] * n_damaged
+    named = [f"{entry(root, 'old').path} is damaged (its header is wrong); making it again"]
+    counted = [f"{root}: {these} damaged; made again where needed" for these in others]
+    assert caplog.messages == (named if damaged else []) + counted
+
+
 def test_a_cache_that_cannot_be_written_can_be_opened(tmp_path):
     (tmp_path / "cache").write_text("in the way")
     with open_cache(tmp_path / "cache"), in_use(tmp_path / "cache"):

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from stepreel.errors import OutputError, SettingsError
 from stepreel.system import sessions
+from stepreel.system.damage import gather_damage
 from stepreel.system.files import read_regular, write_text
 from stepreel.system.locks import remove_lock, try_lock
 from stepreel.system.machine import cache_folder
@@ -102,11 +103,12 @@ def open_cache(cache: AnyCache = None, *, hold: bool = False) -> Iterator[Store]
     limit = read_limit(root)  # first: a wrong limit is reported before any work
     if hold:
         sessions.hold(root)
-        yield Store(root)
+        with gather_damage(root):
+            yield Store(root)
         trim(root, limit)
         return
     try:
-        with sessions.in_use(root):
+        with sessions.in_use(root), gather_damage(root):
             yield Store(root)
     finally:
         trim(root, limit)

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import hashlib
 import json
-import logging
 import os
 import shutil
 import time
@@ -31,12 +30,11 @@ from stepreel.system.checked_arrays import (
     join_arrays,
     write_arrays,
 )
+from stepreel.system.damage import warn_of_damage
 from stepreel.system.files import read_regular, write_text
 from stepreel.system.locks import locked
 from stepreel.system.running_code import check_code
 from stepreel.types import FeatureTrack, Progress, no_progress
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -269,7 +267,7 @@ def report_damage(path: Path, problem: Exception, version: tuple[int, ...] | Non
     version  of the damaged file: what another process has made in the meantime is not removed
     """
     reason = str(problem) if isinstance(problem, DamagedError) else "not as written"
-    log.warning("%s is damaged (%s); making it again", path, reason)
+    warn_of_damage(path, reason)
     if _version(path) != version:
         return
     with contextlib.suppress(OSError):
