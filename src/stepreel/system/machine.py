@@ -116,7 +116,7 @@ def usable_device(name: str) -> Device:
     Called first, so that a missing device is reported before hours of extraction.
     """
     device = check_device(name)
-    limit = _free_address_space()
+    limit = None if "torch" in sys.modules else _free_address_space()
     if limit is not None and limit < ROOM_FOR_TORCH:
         raise StepreelError(
             f"this process may use {max(0, limit) / 1e9:.1f} GB more of memory (ulimit -v); "
