@@ -1,4 +1,4 @@
-"""Every kind of file that others can make: how a good one is made, damaged and read."""
+"""Every kind of file that others or the cache can have: how it is made, damaged and read."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from fuzz_cache import cache_kinds, make_good_cache
 from fuzz_changes import Random, damage_bytes, damage_json, damage_text, odd_arrays
 
 from stepreel.config import load_settings
@@ -56,6 +57,7 @@ def make_good_files(folder: Path) -> None:
     _make_labels(folder)
     _make_datasets(folder)
     _make_model(folder)
+    make_good_cache(folder)
 
 
 def _make_videos(folder: Path) -> None:
@@ -359,4 +361,5 @@ def formats(good: Path) -> dict[str, Format]:
         ),
         "storyboard.json": Format("storyboard.json", damage_json, _read_board),
         "settings": Format("settings.txt", damage_text, _read_settings),
+        **{name: Format(*form) for name, *form in cache_kinds(good)},
     }
