@@ -62,7 +62,7 @@ def test_the_key_of_loaded_code_is_not_that_of_the_edited_file(run):
     (after,) = run("import plug.cue; print(key())")
     assert len({before, key, after}) == 3
     assert again == key  # kept within the process
-    assert "cue.py has changed; what it makes is not shared with other processes" in warning
+    assert "cue.py has changed since stepreel was started; results are not shared" in warning
 
 
 def test_a_key_that_was_made_before_the_edit_stays(run):
@@ -118,3 +118,10 @@ print(key())
 """
     )[:4]
     assert len({first, second, third}) == 3
+
+
+def test_many_changed_files_give_one_warning(run):
+    lines = run(
+        "import plug.cue, plug.late; edit('cue.py', 'FACTOR = 1'); edit('late.py'); print(key())"
+    )
+    assert len([line for line in lines if "has changed" in line]) == 1

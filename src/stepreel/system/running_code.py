@@ -52,6 +52,7 @@ class _Known:
 
 
 _known: dict[str, _Known] = {}
+_changed: list[Path] = []
 _promised: dict[str, dict[str, tuple[Path, str]]] = {}
 
 
@@ -74,11 +75,18 @@ def source_of(module: str, path: Path) -> Source:
     was_loaded_so = known is not None and known.load is None and known.stamp == stamp
     is_older = max(status.st_mtime, status.st_ctime) < LOADED_AT
     if load is not None and not was_loaded_so and not is_older:
-        log.warning("%s has changed; what it makes is not shared with other processes", path)
+        _warn_of_change(path)
         digest = f"{digest} {secrets.token_hex(8)}"
     source = Source(digest, imports_of(content, package))
     _known[module] = _Known(source, load, stamp)
     return source
+
+
+def _warn_of_change(path: Path) -> None:
+    """Warn of the first file that has changed; a new version has many."""
+    if not _changed:
+        log.warning("%s has changed since stepreel was started; results are not shared", path)
+    _changed.append(path)
 
 
 def promise(key: str, sources: Iterable[tuple[str, Path, str]]) -> None:
