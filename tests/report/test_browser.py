@@ -81,7 +81,7 @@ def test_a_click_on_a_step_shows_its_moment_and_marks_it(with_video):
     assert current_time(opened) == pytest.approx(12.0, abs=0.1)
     opened.wait_for("!document.getElementById('video').seeking")
     assert opened.value("document.querySelector('.card[aria-current]').id") == "step-3"
-    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10 – 0:14"
+    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10.0 – 0:14.0"
 
 
 def test_times_are_shifted_for_a_video_whose_picture_starts_late(with_video):
@@ -260,7 +260,7 @@ def test_cards_timeline_and_keys_move_through_features(open_board):
     opened.page.click("#step-3 .go")
     assert position(opened) == 12
     assert opened.value("document.querySelector('.card[aria-current]').id") == "step-3"
-    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10 – 0:14"
+    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10.0 – 0:14.0"
     box = opened.page.locator("#timeline").bounding_box()
     opened.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
     assert position(opened) == pytest.approx(15, abs=0.1)

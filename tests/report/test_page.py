@@ -266,3 +266,16 @@ def test_kinds_past_the_palette_get_their_own_colours_and_letters():
     kinds = [kind_of(cluster) for cluster in range(40)]
     assert len({kind.colour for kind in kinds}) == 40
     assert [kinds[i].letter for i in (0, 25, 26)] == ["A", "Z", "AA"]
+
+
+def test_a_short_step_is_written_with_tenths_of_a_second():
+    board = make_board([(3.2, 3.5, 3.9, 0), (4.0, 9.0, 18.0, 1)])
+    page = render_page(board, pictures={})
+    text = re.sub(r"\s+", " ", page)
+    assert "0:03.2 – 0:03.9<span" in text
+    assert "0:04 – 0:18<span" in text
+    assert ">0:03.5</time>" in text
+    assert [step["extent"] for step in json.loads(Elements(page).data_text)["steps"]] == [
+        *("0:03.2 – 0:03.9", "0:04 – 0:18")
+    ]
+    assert "0:03.2 – 0:03.9" in EXPORTS.own["markdown"].make(board)

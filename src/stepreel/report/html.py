@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from stepreel.report.palette import kind_of
-from stepreel.report.wording import clock, length
+from stepreel.report.wording import clock, clock_in, extent, length
 
 
 @cache
@@ -26,7 +26,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"clock": clock, "lasting": length, "kind": kind_of}
+    made.filters |= {
+        "clock": clock,
+        "clock_in": clock_in,
+        "extent": extent,
+        "lasting": length,
+        "kind": kind_of,
+    }
     return made
 
 

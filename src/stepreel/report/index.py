@@ -11,7 +11,7 @@ from stepreel.report.html import content_policy, environment, inlined_script, in
 from stepreel.report.palette import Kind, kind_of, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
-from stepreel.report.wording import clock, length, one_line
+from stepreel.report.wording import clock_in, extent, length, one_line
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.system.files import explain_write_errors, write_text
 
@@ -144,13 +144,12 @@ def _rows(folder: Path, boards: Sequence[tuple[str, Storyboard]]) -> list[IndexR
 def _step_tile(folder: Path, name: str, step: KeyStep) -> Tile:
     kind = kind_of(step.cluster)
     visit = f", visit {step.occurrence} of {step.occurrences}" if step.occurrences > 1 else ""
-    extent = f"{clock(step.start)} – {clock(step.end)}"
     return Tile(
         kind,
         page=_step_page(name, step),
         picture=_picture(folder, name, step),
-        caption=clock(step.start),
-        description=f"{one_line(step.title)} ({kind.letter}{visit}), {extent}",
+        caption=clock_in(step.start, step),
+        description=f"{one_line(step.title)} ({kind.letter}{visit}), {extent(step)}",
     )
 
 
@@ -164,7 +163,7 @@ def _kind_tiles(folder: Path, name: str, board: Storyboard) -> list[Tile]:
         clearest = max(visits, key=lambda step: step.confidence)
         count = f"{len(visits)} {'visit' if len(visits) == 1 else 'visits'}"
         seconds = length(sum(step.seconds for step in visits))
-        starts = ", ".join(clock(step.start) for step in visits[:10])
+        starts = ", ".join(clock_in(step.start, step) for step in visits[:10])
         tiles.append(
             Tile(
                 kind,

@@ -23,7 +23,7 @@ from stepreel.report.html import (
 from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
 from stepreel.report.video import mp4_address
-from stepreel.report.wording import length
+from stepreel.report.wording import extent, length
 from stepreel.storyboard.schema import Storyboard
 
 _STYLES = ("shared.css", "storyboard.css", "print.css")
@@ -121,7 +121,10 @@ def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:
         "recordingOffset": board.recording.player_offset_seconds,
         "recording": board.recording.name,
         "steps": [
-            step.model_dump(include={"index", "title", "time", "start", "end"})
+            {
+                **step.model_dump(include={"index", "title", "time", "start", "end"}),
+                "extent": extent(step),
+            }
             for step in board.steps
         ],
         "spans": [

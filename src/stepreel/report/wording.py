@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from stepreel.storyboard.schema import Span
+
+SHORT_SECONDS = 9.95  # what is shorter is written with tenths of a second
+
 
 def clock(seconds: float) -> str:
     """Write a moment as m:ss, or h:mm:ss past an hour; parts of a second are dropped.
@@ -20,14 +24,32 @@ def clock(seconds: float) -> str:
 def clock_with_tenths(seconds: float) -> str:
     """Write a moment as m:ss.t, or h:mm:ss.t past an hour.
 
-    >>> clock_with_tenths(75.25), clock_with_tenths(3675)
-    ('1:15.2', '1:01:15.0')
+    >>> clock_with_tenths(75.25), clock_with_tenths(3675), clock_with_tenths(32.3)
+    ('1:15.2', '1:01:15.0', '0:32.3')
     """
-    tenths = int(seconds * 10)
+    tenths = int(seconds * 10 + 0.005)  # 32.3 * 10 is 322.9999…
     hours, rest = divmod(tenths, 36000)
     minutes, rest = divmod(rest, 600)
     tail = f"{rest // 10:02d}.{rest % 10}"
     return f"{hours}:{minutes:02d}:{tail}" if hours else f"{minutes}:{tail}"
+
+
+def clock_in(seconds: float, span: Span) -> str:
+    """Write a moment of a span: with tenths if it is short, as its length is written.
+
+    >>> clock_in(3.2, Span(start=3.2, end=3.9)), clock_in(3.2, Span(start=3.2, end=23))
+    ('0:03.2', '0:03')
+    """
+    return clock_with_tenths(seconds) if span.seconds < SHORT_SECONDS else clock(seconds)
+
+
+def extent(span: Span) -> str:
+    """Write where a span starts and ends.
+
+    >>> extent(Span(start=3.2, end=3.9)), extent(Span(start=3.2, end=23))
+    ('0:03.2 – 0:03.9', '0:03 – 0:23')
+    """
+    return f"{clock_in(span.start, span)} – {clock_in(span.end, span)}"
 
 
 def exact_clock(milliseconds: int) -> str:
@@ -48,7 +70,7 @@ def length(seconds: float) -> str:
     >>> length(4.23), length(42.4), length(125), length(3725)
     ('4.2 s', '42 s', '2 min 05 s', '1 h 02 min')
     """
-    if seconds < 9.95:
+    if seconds < SHORT_SECONDS:
         return f"{seconds:.1f} s"
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from stepreel.report.wording import clock, length, one_line
+from stepreel.report.wording import clock, clock_in, extent, length, one_line
 from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
@@ -48,8 +48,8 @@ def _cells(step: KeyStep) -> dict[str, str]:
         "Picture": f"![Step {step.index}]({quote(step.picture)})" if step.picture else "",
         "Step": _escape_markdown(one_line(step.title, otherwise=f"Step {step.index}")),
         "Kind": kind,
-        "Moment": clock(step.time),
-        "From – to": f"{clock(step.start)} – {clock(step.end)}",
+        "Moment": clock_in(step.time, step),
+        "From – to": extent(step),
         "Lasts": length(step.seconds),
     }
 

@@ -69,9 +69,8 @@ class Page {
     for (const element of document.querySelectorAll(shown)) element.setAttribute("aria-current", "step");
     if (!this.board.steps.length) return;
     byId("now-title").textContent = step ? step.title : "Between steps";
-    const extent = step && `${clock(step.start)} – ${clock(step.end)}`;
     byId("now-detail").textContent = step
-      ? `Step ${step.index} of ${this.board.steps.length} · ${extent}`
+      ? `Step ${step.index} of ${this.board.steps.length} · ${step.extent}`
       : `${this.board.steps.length} key ${this.board.steps.length === 1 ? "step" : "steps"}`;
   }
 
