@@ -59,6 +59,7 @@ def make_board(
                 distance=0.125,
                 is_repeat=so_far[cluster] > 1,
                 confidence=0.75,
+                margin=0.5,
                 picture=f"pictures/step-{index:02}.jpg",
             )
         )

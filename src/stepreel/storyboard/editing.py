@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from stepreel.errors import OutputError, StepreelError
+from stepreel.storyboard.review_notes import review_notes, without_unused_titles
 from stepreel.storyboard.schema import (
     UNKNOWN_HASH,
     KeyStep,
@@ -16,7 +17,7 @@ from stepreel.storyboard.schema import (
     TimelineSpan,
     read_storyboard,
 )
-from stepreel.storyboard.titles import default_title
+from stepreel.storyboard.titles import Titles, default_title
 
 STORYBOARD = "storyboard.json"
 
@@ -66,7 +67,7 @@ def check_not_edited(folder: Path) -> None:
 
 
 def make_consistent(board: Storyboard, path: Path) -> Storyboard:
-    """Return an edited storyboard with steps in time order, numbered, and a timeline that fits.
+    """Return an edited storyboard with steps in time order, and a timeline and notes that fit.
 
     StepreelError names what a person has to correct. The hash stays, so it still counts as edited.
     """
@@ -81,14 +82,25 @@ def make_consistent(board: Storyboard, path: Path) -> Storyboard:
             )
     numbered = _number(steps)
     if numbered == board.steps and _fits(board.timeline, numbered):
-        return board
+        return review_notes(board) if is_edited(board) else board
     changes = {
         "steps": numbered,
         "timeline": _timeline(board, numbered),
         "background": _without_steps(board.background, numbered),
         "uncertain": _without_steps(board.uncertain, numbered),
     }
-    return board.model_copy(update=changes)
+    return review_notes(board.model_copy(update=changes))
+
+
+def with_titles(board: Storyboard, titles: Titles) -> Storyboard:
+    """Name steps; those that `titles` does not name keep their title."""
+    steps = [
+        step.model_copy(update={"title": titles.title_of(step.index, step.cluster) or step.title})
+        for step in board.steps
+    ]
+    unused = titles.unused_note(step.cluster for step in steps)
+    notes = [*without_unused_titles(board.notes), *unused]
+    return board.model_copy(update={"steps": steps, "notes": notes})
 
 
 def _check_times(step: KeyStep, board: Storyboard, path: Path) -> None:

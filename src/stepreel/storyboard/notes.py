@@ -11,6 +11,7 @@ from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import calibration, has_clear_structure
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.letters import letter
+from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 from stepreel.storyboard.titles import Titles
 from stepreel.types import Clustering, Recording
 
@@ -30,7 +31,7 @@ def notes_on_steps(
         *_hidden_note(key_steps, settings),
         *_missing_kinds_note(clustering, key_steps, settings),
         *_unclear_note(key_steps),
-        *_unused_titles_note(titles, key_steps),
+        *titles.unused_note(segment.cluster for segment in key_steps.segments),
     ]
 
 
@@ -94,18 +95,7 @@ def _unclear_note(key_steps: KeySteps) -> list[str]:
     values = [segment.confidence for segment in segments]
     if not segments or has_clear_structure(values, calibration().clear):
         return []
-    return [
-        "No clear structure found: these steps are hardly more reliable than equal parts of the "
-        "recording. More takes of the same task, or another cue, may help."
-    ]
-
-
-def _unused_titles_note(titles: Titles, key_steps: KeySteps) -> list[str]:
-    clusters = {segment.cluster for segment in key_steps.segments}
-    unused = titles.unused(len(key_steps.segments), clusters)
-    if not unused:
-        return []
-    return [f"Not found in this recording, but named in {titles.file}: {', '.join(unused)}."]
+    return [UNCLEAR_NOTE]
 
 
 def _kinds(clusters: Sequence[int]) -> str:

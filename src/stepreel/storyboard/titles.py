@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +65,14 @@ class Titles:
         letters = {letter(cluster) for cluster in clusters}
         kinds = [f"kind {name}" for name in self.kinds if name not in letters]
         return kinds + [f"step {index}" for index in self.steps if index > n_steps]
+
+    def unused_note(self, clusters: Iterable[int]) -> list[str]:
+        """Return a note if titles name what does not exist; `clusters` has one item per step."""
+        clusters = list(clusters)
+        unused = self.unused(len(clusters), set(clusters))
+        if not unused:
+            return []
+        return [f"Not found in this recording, but named in {self.file}: {', '.join(unused)}."]
 
 
 def read_titles(path: Path, *, n_recordings: int = 1) -> Titles:
