@@ -2,51 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepreel.cli.options import unique_paths
 from stepreel.cli.terminal import NOTHING_DONE, SOME_FAILED, counted, report_errors, say, warn
+
+if TYPE_CHECKING:
+    from stepreel.storyboard.titles import Titles
 
 
 def render(
     storyboards: Annotated[
         list[Path],
         typer.Argument(
-            help="storyboard.json files, or the folders that contain them.", readable=False
+            help="storyboard.json files, or folders: of one recording, or of a whole task.",
+            readable=False,
         ),
     ],
+    titles: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file of titles: the letter of a kind or the number of a step, its title."
+        ),
+    ] = None,
 ) -> None:
     """Make the page and all exports again after editing storyboard.json.
 
-    The file is checked, and its steps are numbered in time order. Edited
-    storyboards are not overwritten by `stepreel run` without --force.
+    The file is checked, and its steps are numbered in time order. The index
+    of several recordings is made again too. Edited storyboards are not
+    overwritten by `stepreel run` without --force.
     """
     from stepreel.errors import OutputError, StepreelError
+    from stepreel.storyboard.titles import read_titles
 
-    done = 0
+    done: list[Path] = []
     with report_errors():
-        for path in storyboards:
+        paths, empty = _find_storyboards(storyboards)
+        named = None if titles is None else read_titles(titles, n_recordings=len(paths))
+        for path in paths:
             try:
-                _render(path / "storyboard.json" if path.is_dir() else path)
-                done += 1
+                _render(path, named)
+                done.append(path)
             except (StepreelError, OutputError) as problem:
                 warn(f"stepreel: {problem}")
+        is_whole = _rebuild_indexes(done) and len(done) == len(paths) and not empty
         if not done:
             raise typer.Exit(NOTHING_DONE)
-        if done < len(storyboards):
+        if not is_whole:
             raise typer.Exit(SOME_FAILED)
 
 
-def _render(path: Path) -> None:
+def _find_storyboards(named: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the storyboards that a user names, and the folders that contain none."""
+    from stepreel.storyboard.folders import storyboard_files
+
+    found = {path: storyboard_files(path) for path in named}
+    empty = [path for path, files in found.items() if not files]
+    for path in empty:
+        warn(f"stepreel: {path}: there is no storyboard.json in it, nor in the folders in it")
+    return unique_paths([file for files in found.values() for file in files]), empty
+
+
+def _render(path: Path, titles: Titles | None) -> None:
     from stepreel.report.pictures import retake_pictures
     from stepreel.report.write import PAGE, render_again
-    from stepreel.storyboard.editing import make_consistent
+    from stepreel.storyboard.editing import make_consistent, with_titles
     from stepreel.storyboard.schema import read_storyboard
     from stepreel.system.locks import lock_output
 
     board = make_consistent(read_storyboard(path), path)
+    if titles is not None:
+        board = with_titles(board, titles)
     with lock_output(path.parent):
         board, problems = retake_pictures(board, path.parent)
         render_again(board, path)
@@ -54,3 +84,25 @@ def _render(path: Path) -> None:
         warn(f"stepreel: {path}: {problem}")
     say(f"{board.title}: {counted(len(board.steps), 'step')}")
     say(f"  storyboard: {path.parent / PAGE}")
+
+
+def _rebuild_indexes(rendered: Iterable[Path]) -> bool:
+    """Make the indexes above these storyboards again; return whether all that exist were made."""
+    from stepreel.errors import OutputError, StepreelError
+    from stepreel.report.index import rebuild_index
+    from stepreel.system.locks import lock_output
+
+    is_whole = True
+    for folder in dict.fromkeys(path.parent.resolve().parent for path in rendered):
+        if not (folder / "index.html").exists():
+            continue
+        try:
+            with lock_output(folder):
+                index = rebuild_index(folder)
+        except (StepreelError, OutputError) as problem:
+            warn(f"stepreel: {problem}")
+            is_whole = False
+            continue
+        if index is not None:
+            say(f"all recordings: {index}")
+    return is_whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -13,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from stepreel.report.palette import kind_of
-from stepreel.report.wording import clock, clock_in, extent, length
+from stepreel.report.wording import clock_in, extent, length
 
 
 @cache
@@ -27,7 +28,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "clock": clock,
         "clock_in": clock_in,
         "extent": extent,
         "lasting": length,
@@ -74,6 +74,14 @@ def sha256_source(text: str) -> str:
     """Name `text` the way a content policy allows an inline style or script."""
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"'sha256-{digest}'"
+
+
+def script_safe_json(value: Any) -> Markup:
+    """Write JSON that cannot end the script element that contains it."""
+    text = json.dumps(value)  # ASCII only, which covers U+2028 and U+2029
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)
 
 
 def jpeg_address(jpeg: bytes | None) -> str | None:

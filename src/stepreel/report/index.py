@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepreel.report.addresses import address_of, path_inside
-from stepreel.report.html import content_policy, environment, inlined_script, inlined_style
+from stepreel.report.html import (
+    content_policy,
+    environment,
+    inlined_script,
+    inlined_style,
+    script_safe_json,
+)
+from stepreel.report.index_contents import (
+    INDEX,
+    IndexContents,
+    read_contents,
+    read_listed_boards,
+)
 from stepreel.report.palette import Kind, kind_of, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
@@ -86,22 +98,48 @@ def write_index(
     boards: Sequence[tuple[str, Storyboard]],
     *,
     failed: Sequence[tuple[str, str]],
+    contents: IndexContents | None = None,
 ) -> Path:
     """Write index.html into `folder`; return its path.
 
     Pictures are linked, not embedded: the index is useful only beside the storyboards anyway.
 
-    boards  each storyboard with the name of its folder inside `folder`
-    failed  the name of each recording without a storyboard, and the reason
+    boards    each storyboard with the name of its folder inside `folder`
+    failed    the name of each recording without a storyboard, and the reason
+    contents  what the index remembers to be made from, if that differs from what it shows
     """
-    path = folder / "index.html"
+    path = folder / INDEX
+    names = [name for name, _ in boards]
+    contents = contents or IndexContents(folders=names, failed=list(failed))
     with explain_write_errors(folder):
-        write_text(path, _render_index(folder, boards, failed))
+        write_text(path, _render_index(folder, boards, failed, contents))
     return path
 
 
+def rebuild_index(folder: Path) -> Path | None:
+    """Make the index of `folder` again from the storyboards below it; None if there is none.
+
+    Order and failures are those of the index. A storyboard that cannot be read now is named.
+    """
+    contents = read_contents(folder)
+    if contents is None:
+        return None
+    boards, unreadable = read_listed_boards(folder, contents)
+    present = {name for name, _ in [*boards, *unreadable]}
+    listed = [name for name in contents.folders if name in present]
+    return write_index(
+        folder,
+        boards,
+        failed=[*contents.failed, *unreadable],
+        contents=contents.model_copy(update={"folders": listed}),
+    )
+
+
 def _render_index(
-    folder: Path, boards: Sequence[tuple[str, Storyboard]], failed: Sequence[tuple[str, str]]
+    folder: Path,
+    boards: Sequence[tuple[str, Storyboard]],
+    failed: Sequence[tuple[str, str]],
+    contents: IndexContents,
 ) -> str:
     storyboards = [board for _, board in boards]
     rows = _rows(folder, boards)
@@ -113,6 +151,7 @@ def _render_index(
         .render(
             are_features=any(board.recording.kind == "features" for board in storyboards),
             content_policy=content_policy(style, [script], img="'self' file: data:"),
+            contents=script_safe_json(contents.model_dump()),
             failed=failed,
             rows=rows,
             same_scale=any(row.share < 100 for row in rows),

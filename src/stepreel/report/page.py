@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup
-
 from stepreel.report.addresses import address_of
 from stepreel.report.cards import cards_of, is_folded
 from stepreel.report.exports.webvtt import to_webvtt
@@ -19,6 +17,7 @@ from stepreel.report.html import (
     inlined_script,
     inlined_style,
     jpeg_address,
+    script_safe_json,
 )
 from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
@@ -68,7 +67,7 @@ def render_page(
             facts=_facts(board),
             is_folded=is_folded(board),
             kinds=used,
-            page_data=_script_safe_json(_page_data(board, has_strip=strip_address is not None)),
+            page_data=script_safe_json(_page_data(board, has_strip=strip_address is not None)),
             pictures={
                 card.step.index: jpeg_address(pictures.get(card.step.index)) for card in cards
             },
@@ -136,11 +135,3 @@ def _page_data(board: Storyboard, *, has_strip: bool) -> dict[str, Any]:
             "webvtt": {"text": to_webvtt(board), "problem": None},
         },
     }
-
-
-def _script_safe_json(value: Any) -> Markup:
-    """Write JSON that cannot end the script element that contains it."""
-    text = json.dumps(value)  # ASCII only, which covers U+2028 and U+2029
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)

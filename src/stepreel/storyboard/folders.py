@@ -10,7 +10,7 @@ from urllib.request import pathname2url
 
 from stepreel.errors import StepreelError
 from stepreel.storyboard.schema import read_storyboard
-from stepreel.system.names import free_name
+from stepreel.system.names import free_name, natural_order
 from stepreel.types import Recording, readable
 
 
@@ -37,6 +37,17 @@ def _belongs_to_another(output: Path, path: Path | None, name: str) -> bool:
     except StepreelError:
         return False  # broken by an edit, perhaps: it must be seen, not avoided
     return stored != (None if path is None else path_from(folder, path))
+
+
+def storyboard_files(path: Path) -> list[Path]:
+    """Return the storyboards that a file or folder stands for: its own, or those of its folders."""
+    if not path.is_dir():
+        return [path]
+    if (path / "storyboard.json").exists():
+        return [path / "storyboard.json"]
+    folders = sorted(path.iterdir(), key=lambda folder: natural_order(folder.name.casefold()))
+    files = [folder / "storyboard.json" for folder in folders]
+    return [file for file in files if file.is_file()]
 
 
 def path_from(folder: Path | None, path: Path) -> str:

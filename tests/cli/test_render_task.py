@@ -1,0 +1,96 @@
+"""`stepreel render` of several recordings of a task, their index and names."""
+
+from __future__ import annotations
+
+import pytest
+from boards import make_board, pictures_of
+
+from cli.commands import stepreel
+from cli.test_render import edit
+from stepreel.report import write_index, write_report
+from stepreel.storyboard.editing import is_edited, seal
+from stepreel.storyboard.schema import read_storyboard
+
+
+@pytest.fixture
+def task(tmp_path):
+    """Two recordings in an order that is not alphabetical, and one that failed."""
+    boards = [(name, seal(make_board(title=name))) for name in ("two", "one")]
+    for name, board in boards:
+        write_report(board, tmp_path / "out" / name, pictures=pictures_of(board), strip=None)
+    write_index(tmp_path / "out", boards, failed=[("r9.mp4", "no video stream <b>")])
+    return tmp_path / "out"
+
+
+def index_of(task):
+    return (task / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_index_above_follows_an_edit_and_keeps_order_and_failures(task):
+    edit(task / "one", lambda content: content["steps"].__delitem__(slice(1, None)))
+    edit(task / "one", lambda content: content["steps"][0].update(title="Open the box"))
+    done = stepreel("render", "storyboard.json", cwd=task / "one")
+    assert done.returncode == 0, done.stderr
+    assert "all recordings: " in done.stdout
+    page = index_of(task)
+    assert "Open the box" in page
+    assert page.index("./two/storyboard.html") < page.index("./one/storyboard.html")
+    assert "no video stream &lt;b&gt;" in page
+    before = page
+    assert stepreel("render", task / "one").returncode == 0
+    assert index_of(task) == before
+
+
+def test_the_index_names_what_cannot_be_read_now_and_finds_it_again(task):
+    before = index_of(task)
+    good = (task / "two" / "storyboard.json").read_text()
+    (task / "two" / "storyboard.json").write_text("{")
+    assert stepreel("render", task / "one").returncode == 0
+    assert "Key steps of 1 recording" in index_of(task)
+    assert "not a storyboard" in index_of(task)
+    (task / "two" / "storyboard.json").write_text(good)
+    assert stepreel("render", task / "one").returncode == 0
+    assert index_of(task) == before
+
+
+def test_a_page_of_somebody_else_is_left_alone(task):
+    (task / "index.html").write_text("<title>My site</title>")
+    assert stepreel("render", task / "one").returncode == 0
+    assert index_of(task) == "<title>My site</title>"
+
+
+def test_an_index_that_cannot_be_made_again_is_reported(task):
+    (task / "index.html").write_text("<title>Key steps of 2 recordings</title>")
+    done = stepreel("render", task / "one")
+    assert done.returncode == 1
+    assert "`stepreel run` makes it again" in done.stderr
+
+
+def test_the_folder_of_a_task_stands_for_all_its_storyboards(task, tmp_path):
+    (tmp_path / "titles.csv").write_text("A,Open the box\nQ,Never\n")
+    done = stepreel("render", task, "--titles", tmp_path / "titles.csv")
+    assert done.returncode == 0, done.stderr
+    for name in ("one", "two"):
+        board = read_storyboard(task / name / "storyboard.json")
+        expected = {0: "Open the box", 1: "Step 2", 2: "Step 4"}
+        assert [s.title for s in board.steps] == [expected[s.cluster] for s in board.steps]
+        assert "kind Q" in board.notes[-1]
+        assert is_edited(board)  # or `stepreel run` would overwrite the names
+        for file in ("storyboard.html", "steps.csv", "steps.md", "chapters.vtt"):
+            assert "Open the box" in (task / name / file).read_text(), file
+    assert "Open the box" in index_of(task)
+
+
+def test_numbers_of_steps_name_the_steps_of_one_recording_only(task, tmp_path):
+    (tmp_path / "titles.csv").write_text("2,Turn it\n")
+    refused = stepreel("render", task, "--titles", tmp_path / "titles.csv")
+    assert refused.returncode == 2
+    assert "there are 2 recordings" in refused.stderr
+    assert stepreel("render", task / "one", "--titles", tmp_path / "titles.csv").returncode == 0
+    assert read_storyboard(task / "one" / "storyboard.json").steps[1].title == "Turn it"
+
+
+def test_a_folder_without_storyboards_is_named(tmp_path):
+    done = stepreel("render", tmp_path)
+    assert done.returncode == 2
+    assert "there is no storyboard.json in it" in done.stderr
