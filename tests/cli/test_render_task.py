@@ -1,15 +1,20 @@
-"""`stepreel render` of several recordings of a task, their index and names."""
+"""`stepreel render` of several recordings of a task, their index, names and videos."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from boards import make_board, pictures_of
+from videos import gray_steps, steady, write_video
 
 from cli.commands import stepreel
 from cli.test_render import edit
 from stepreel.report import write_index, write_report
+from stepreel.report.video import EMBEDDED_FILE, PROXY_FILE, with_playable_video
 from stepreel.storyboard.editing import is_edited, seal
 from stepreel.storyboard.schema import read_storyboard
+from stepreel.video.decode import probe
 
 
 @pytest.fixture
@@ -94,3 +99,39 @@ def test_a_folder_without_storyboards_is_named(tmp_path):
     done = stepreel("render", tmp_path)
     assert done.returncode == 2
     assert "there is no storyboard.json in it" in done.stderr
+
+
+@pytest.mark.parametrize(("choice", "file"), [("embed", EMBEDDED_FILE), ("proxy", PROXY_FILE)])
+def test_a_missing_copy_of_the_video_is_reported_and_not_offered(tmp_path, choice, file):
+    video = write_video(tmp_path / "box.mp4", steady(30), gray_steps)
+    folder = tmp_path / "out"
+    board = make_board([(0, 0.5, 1, 0)], duration=1.0)
+    board = seal(with_playable_video(board, probe(video), folder, choice))
+    write_report(board, folder, pictures=pictures_of(board), strip=None)
+    whole = (folder / "storyboard.html").read_text()
+    stored = json.loads((folder / "storyboard.json").read_text())
+    (folder / file).rename(tmp_path / file)
+
+    done = stepreel("render", folder)
+    assert done.returncode == 0
+    assert f"{file}, the " in done.stderr
+    assert "is missing" in done.stderr
+    page = (folder / "storyboard.html").read_text()
+    assert "No video to play" in page
+    assert " src=" not in page.split("<video")[1].split(">")[0]
+    assert json.loads((folder / "storyboard.json").read_text()) == stored
+
+    (tmp_path / file).rename(folder / file)
+    assert stepreel("render", folder).stderr == ""
+    assert (folder / "storyboard.html").read_text() == whole
+
+
+def test_a_recording_that_is_not_there_is_reported_and_stays_linked(tmp_path):
+    video = write_video(tmp_path / "take 1.mp4", steady(30), gray_steps)
+    board = make_board([(0, 0.5, 1, 0)], duration=1.0, file="../take 1.mp4")
+    board = seal(with_playable_video(board, probe(video), tmp_path / "out", "link"))
+    write_report(board, tmp_path / "out", pictures=pictures_of(board), strip=None)
+    assert stepreel("render", tmp_path / "out").stderr == ""
+    video.unlink()
+    assert "the recording take 1.mp4 is not there" in stepreel("render", tmp_path / "out").stderr
+    assert 'src="../take%201.mp4"' in (tmp_path / "out" / "storyboard.html").read_text()

@@ -68,6 +68,7 @@ def _find_storyboards(named: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _render(path: Path, titles: Titles | None) -> None:
+    from stepreel.report.missing_video import video_problem
     from stepreel.report.pictures import retake_pictures
     from stepreel.report.write import PAGE, render_again
     from stepreel.storyboard.editing import make_consistent, with_titles
@@ -80,7 +81,7 @@ def _render(path: Path, titles: Titles | None) -> None:
     with lock_output(path.parent):
         board, problems = retake_pictures(board, path.parent)
         render_again(board, path)
-    for problem in problems:
+    for problem in filter(None, [*problems, video_problem(board, path.parent)]):
         warn(f"stepreel: {path}: {problem}")
     say(f"{board.title}: {counted(len(board.steps), 'step')}")
     say(f"  storyboard: {path.parent / PAGE}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS, Export
+from stepreel.report.missing_video import without_missing_video
 from stepreel.report.page import render_page
 from stepreel.report.pictures import read_pictures
 from stepreel.report.video import read_embedded_video
@@ -42,12 +43,14 @@ def write_report(
 def render_again(board: Storyboard, path: Path) -> list[Path]:
     """Write the page and all exports of a storyboard that was edited by hand, and itself to `path`.
 
-    Pictures are read from its folder and stay as they are, also those of deleted steps.
+    Pictures are read from its folder and stay as they are, also those of deleted steps. The page
+    does not name a copy of the video that is missing; storyboard.json still does.
     """
     folder = path.parent
+    shown = without_missing_video(board, folder)
     pictures, strip = read_pictures(board, folder)
     with explain_write_errors(folder):
-        written = _write_documents(board, folder, pictures, strip, file=path.name)
+        written = _write_documents(board, folder, pictures, strip, file=path.name, shown=shown)
         return written + _write_plugin_exports(board, folder, written)
 
 
@@ -58,11 +61,14 @@ def _write_documents(
     strip: bytes | None,
     *,
     file: str = STORYBOARD,
+    shown: Storyboard | None = None,
 ) -> list[Path]:
+    """Write storyboard.json, its exports and the page, which shows `shown` if that differs."""
     texts: dict[str, str | bytes] = {file: board.to_json()}
     texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
-    embedded = read_embedded_video(board, folder)
-    texts[PAGE] = render_page(board, pictures=pictures, strip=strip, video=embedded)
+    shown = shown or board
+    embedded = read_embedded_video(shown, folder)
+    texts[PAGE] = render_page(shown, pictures=pictures, strip=strip, video=embedded)
     for name, content in texts.items():
         _write(folder / name, content)
     return [folder / name for name in texts]
