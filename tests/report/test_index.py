@@ -7,6 +7,7 @@ import pytest
 from boards import Extent, as_features, jpeg, make_board, pictures_of
 
 from stepreel.report import write_index, write_report
+from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 
 
 def test_the_index_links_every_recording_and_names_the_failed_ones(tmp_path: Path):
@@ -153,3 +154,12 @@ def test_pictures_are_whole_and_nothing_sticks_out(browser, tmp_path: Path, widt
     page.click("[href='./landscape/storyboard.html#step-2']")
     page.wait_for_url("**/landscape/storyboard.html#step-2")
     context.close()
+
+
+def test_the_index_says_in_which_recording_no_clear_structure_was_found(tmp_path: Path):
+    unclear = make_board(title="two").model_copy(update={"notes": [UNCLEAR_NOTE]})
+    boards = [("one", make_board(title="one")), ("two", unclear)]
+    page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
+    assert page.count("No clear structure found") == 1
+    assert page.index("./two/storyboard.html") < page.index("No clear structure found")
+    assert "1 without clear structure" in page

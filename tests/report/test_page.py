@@ -15,6 +15,7 @@ from stepreel.errors import OutputError
 from stepreel.report import EXPORTS, read_pictures, render_page, write, write_report
 from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.palette import COLOURS, kind_of
+from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 from stepreel.storyboard.schema import read_storyboard
 
 NASTY = "</script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
@@ -279,3 +280,14 @@ def test_a_short_step_is_written_with_tenths_of_a_second():
         *("0:03.2 – 0:03.9", "0:04 – 0:18")
     ]
     assert "0:03.2 – 0:03.9" in EXPORTS.own["markdown"].make(board)
+
+
+def test_a_page_without_clear_structure_says_so_once_near_its_top():
+    board = make_board()
+    board = board.model_copy(update={"notes": [UNCLEAR_NOTE, *board.notes]})
+    page = render_page(board, pictures={})
+    assert page.count("No clear structure found") == 1
+    assert page.index("No clear structure found") < page.index('id="timeline"')
+    assert "several takes of the same task" in page
+    assert board.notes[1] in page
+    assert "No clear structure" not in render_page(make_board(), pictures={})

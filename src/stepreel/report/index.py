@@ -24,6 +24,7 @@ from stepreel.report.palette import Kind, kind_of, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
 from stepreel.report.wording import clock_in, extent, length, one_line
+from stepreel.storyboard.review_notes import is_unclear
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.system.files import explain_write_errors, write_text
 
@@ -63,6 +64,11 @@ class IndexRow:
     kinds: list[Tile]
     timeline: Timeline
     share: float
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether no clear structure was found in it."""
+        return is_unclear(self.board)
 
     @property
     def is_folded(self) -> bool:
@@ -153,6 +159,7 @@ def _render_index(
             content_policy=content_policy(style, [script], img="'self' file: data:"),
             contents=script_safe_json(contents.model_dump()),
             failed=failed,
+            n_unclear=sum(row.is_unclear for row in rows),
             rows=rows,
             same_scale=any(row.share < 100 for row in rows),
             script=script,

@@ -23,6 +23,7 @@ from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
 from stepreel.report.video import mp4_address
 from stepreel.report.wording import extent, length
+from stepreel.storyboard.review_notes import is_unclear, is_unclear_note
 from stepreel.storyboard.schema import Storyboard
 
 _STYLES = ("shared.css", "storyboard.css", "print.css")
@@ -66,6 +67,7 @@ def render_page(
             content_policy=content_policy(style, [theme_script, script], **_SOURCES_BY_KIND[kind]),
             facts=_facts(board),
             is_folded=is_folded(board),
+            is_unclear=is_unclear(board),
             kinds=used,
             page_data=script_safe_json(_page_data(board, has_strip=strip_address is not None)),
             pictures={
@@ -82,11 +84,10 @@ def render_page(
 
 
 def _without_repetition(board: Storyboard) -> Storyboard:
-    """Leave out the note that the page already shows beside the video."""
+    """Leave out notes that the page shows elsewhere: beside the video, and as a banner."""
     playable = board.recording.playable
-    if playable is None:
-        return board
-    notes = [note for note in board.notes if note != playable.explanation]
+    beside_video = None if playable is None else playable.explanation
+    notes = [note for note in board.notes if note != beside_video and not is_unclear_note(note)]
     return board.model_copy(update={"notes": notes})
 
 
