@@ -163,3 +163,35 @@ def test_the_index_says_in_which_recording_no_clear_structure_was_found(tmp_path
     assert page.count("No clear structure found") == 1
     assert page.index("./two/storyboard.html") < page.index("No clear structure found")
     assert "1 without clear structure" in page
+
+
+def test_titles_that_were_given_are_in_the_legend_and_on_every_tile(tmp_path: Path):
+    titles = ["Open <it>", "Step B", "Open <it>", "Step C"]
+    board = make_board(titles=titles, title="one")
+    page = write_index(tmp_path, [("one", board), ("two", board)], failed=[]).read_text()
+    legend, tiles = page.split('<ul class="takes">')
+    assert re.findall(r'class="kind-title"[^>]*>([^<]+)<', legend) == ["Open &lt;it&gt;"]
+    assert re.findall(r'class="name" dir="auto">([^<]+)<', tiles) == ["Open &lt;it&gt;"] * 4
+    many = make_board(in_turn(60), titles=["Fold"] * 60, duration=120)
+    page = write_index(tmp_path, [("one", many)], failed=[]).read_text()
+    assert page.count('class="name"') == 7 + 60
+    assert "A, Fold: 9 visits" in page
+
+
+@pytest.mark.browser
+def test_a_long_title_does_not_widen_its_tile(browser, tmp_path: Path):
+    boards = [
+        (name, make_board(in_turn(8), titles=[text] * 8, duration=16, size=(90, 160)))
+        for name, text in [("short", ""), ("long", "Press the crease " * 20)]
+    ]
+    for name, board in boards:
+        pictures = {step.index: jpeg(99, width=90, height=160) for step in board.steps}
+        write_report(board, tmp_path / name, pictures=pictures, strip=None)
+    index = write_index(tmp_path, boards, failed=[])
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(index.as_uri())
+    widths = page.evaluate("[...document.querySelectorAll('.tile')].map(tile => tile.offsetWidth)")
+    assert set(widths[8:]) == set(widths[:8])
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()

@@ -14,6 +14,7 @@ from boards import as_features, make_board, pictures_of, with_background
 from stepreel.errors import OutputError
 from stepreel.report import EXPORTS, read_pictures, render_page, write, write_report
 from stepreel.report.addresses import address_of, path_inside
+from stepreel.report.cards import cards_of
 from stepreel.report.palette import COLOURS, kind_of
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 from stepreel.storyboard.schema import read_storyboard
@@ -291,3 +292,17 @@ def test_a_page_without_clear_structure_says_so_once_near_its_top():
     assert "several takes of the same task" in page
     assert board.notes[1] in page
     assert "No clear structure" not in render_page(make_board(), pictures={})
+
+
+def test_the_legend_names_kinds_that_have_a_title():
+    board = make_board(titles=["Open", "Step B", "Open", "Close <it>"])
+    legend = render_page(board, pictures={}).split('class="kinds"')[1].split("</ul>")[0]
+    assert re.findall(r'class="kind-title"[^>]*>([^<]+)<', legend) == ["Open", "Close &lt;it&gt;"]
+
+
+def test_one_step_with_a_title_of_its_own_does_not_rename_its_kind():
+    extents = [(2.0 * i, 2.0 * i + 1, 2.0 * i + 2, i % 2) for i in range(60)]
+    titles = ["Fold" if i % 2 == 0 else f"Turn {i}" for i in range(60)]
+    titles[2] = "Fold, then glue"
+    board = make_board(extents, titles=titles, duration=120)
+    assert [card.title for card in cards_of(board)] == ["Fold", "Step B"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stepreel.report.kind_titles import kind_titles
 from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
@@ -51,18 +52,12 @@ def _cards_of_kinds(board: Storyboard) -> list[Card]:
     visits: dict[int, list[KeyStep]] = {}
     for step in board.steps:
         visits.setdefault(step.cluster, []).append(step)
+    titles = kind_titles(board.steps)
     return [
         Card(
             step=max(steps, key=lambda step: (step.confidence, -step.distance)),
-            title=_shared_title(steps),
+            title=titles.get(cluster, f"Step {letter(cluster)}"),
             visits=steps,
         )
-        for steps in visits.values()
+        for cluster, steps in visits.items()
     ]
-
-
-def _shared_title(steps: list[KeyStep]) -> str:
-    """Return the title that all steps of a kind have, or the name of the kind."""
-    titles = {step.title.strip() for step in steps}
-    title = titles.pop()
-    return title if title and not titles else f"Step {letter(steps[0].cluster)}"

@@ -20,6 +20,7 @@ from stepreel.report.index_contents import (
     read_contents,
     read_listed_boards,
 )
+from stepreel.report.kind_titles import given_title, kind_titles
 from stepreel.report.palette import Kind, kind_of, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
@@ -37,6 +38,7 @@ class Tile:
     """One step as the index shows it, or all visits of one kind of step.
 
     page         the address of the step on its own page
+    title        that a person gave; empty if it has none
     caption      when it starts, or how often it is visited
     description  the same in more words, shown when the pointer rests on it
     """
@@ -44,6 +46,7 @@ class Tile:
     kind: Kind
     page: str
     picture: str | None
+    title: str
     caption: str
     description: str
 
@@ -93,9 +96,10 @@ class IndexRow:
 
 @dataclass(frozen=True)
 class Spread:
-    """In how many of the recordings a kind of step occurs."""
+    """In how many of the recordings a kind of step occurs; `title` is empty if it has none."""
 
     kind: Kind
+    title: str
     recordings: int
 
 
@@ -194,6 +198,7 @@ def _step_tile(folder: Path, name: str, step: KeyStep) -> Tile:
         kind,
         page=_step_page(name, step),
         picture=_picture(folder, name, step),
+        title=given_title(step),
         caption=clock_in(step.start, step),
         description=f"{one_line(step.title)} ({kind.letter}{visit}), {extent(step)}",
     )
@@ -202,6 +207,7 @@ def _step_tile(folder: Path, name: str, step: KeyStep) -> Tile:
 def _kind_tiles(folder: Path, name: str, board: Storyboard) -> list[Tile]:
     """Return a tile per kind of step, with the picture of its clearest visit."""
     tiles = []
+    titles = kind_titles(board.steps)
     for kind in kinds_used([board]):
         visits = [step for step in board.steps if step.cluster == kind.cluster]
         if not visits:
@@ -210,13 +216,16 @@ def _kind_tiles(folder: Path, name: str, board: Storyboard) -> list[Tile]:
         count = f"{len(visits)} {'visit' if len(visits) == 1 else 'visits'}"
         seconds = length(sum(step.seconds for step in visits))
         starts = ", ".join(clock_in(step.start, step) for step in visits[:10])
+        title = titles.get(kind.cluster, "")
+        named = f"{kind.letter}, {title}" if title else kind.letter
         tiles.append(
             Tile(
                 kind,
                 page=_step_page(name, clearest),
                 picture=_picture(folder, name, clearest),
+                title=title,
                 caption=count,
-                description=f"{kind.letter}: {count}, {seconds} in all, at {starts}"
+                description=f"{named}: {count}, {seconds} in all, at {starts}"
                 + (", …" if len(visits) > 10 else ""),
             )
         )
@@ -234,9 +243,14 @@ def _picture(folder: Path, name: str, step: KeyStep) -> str | None:
 
 
 def _spreads(boards: list[Storyboard]) -> list[Spread]:
+    titles = kind_titles(step for board in boards for step in board.steps)
     clusters = [{step.cluster for step in board.steps} for board in boards]
     spreads = [
-        Spread(kind, sum(kind.cluster in of_board for of_board in clusters))
+        Spread(
+            kind,
+            titles.get(kind.cluster, ""),
+            sum(kind.cluster in of_board for of_board in clusters),
+        )
         for kind in kinds_used(boards)
     ]
     return [spread for spread in spreads if spread.recordings]

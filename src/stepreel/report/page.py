@@ -19,6 +19,7 @@ from stepreel.report.html import (
     jpeg_address,
     script_safe_json,
 )
+from stepreel.report.kind_titles import kind_titles
 from stepreel.report.palette import kinds_used
 from stepreel.report.timeline import lay_out_timeline
 from stepreel.report.video import mp4_address
@@ -68,6 +69,7 @@ def render_page(
             facts=_facts(board),
             is_folded=is_folded(board),
             is_unclear=is_unclear(board),
+            kind_titles=kind_titles(board.steps),
             kinds=used,
             page_data=script_safe_json(_page_data(board, has_strip=strip_address is not None)),
             pictures={
