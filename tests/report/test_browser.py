@@ -2,139 +2,89 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
-from boards import as_features, jpeg, make_board, pictures_of, with_background
+from boards import as_features, make_board, pictures_of, with_background
+from browsing import Opened
 from limits import HANG_SECONDS
 
 from stepreel.report import write_index, write_report
 
 pytestmark = pytest.mark.browser
 
-STRIP = jpeg(120, width=320, height=36)
 NASTY = "a \"b\" 'c' #1 50% d?<script>window.hacked=1<&script>.mp4"
 
 
-class Opened:
-    """A page opened from disk, with its requests and everything it logged."""
-
-    def __init__(self, browser, path: Path, **options) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-
-    def wait_for(self, condition: str) -> None:
-        # Playwright's own waiting needs eval, which the page's content policy forbids.
-        deadline = time.monotonic() + HANG_SECONDS
-        while not self.value(f"Boolean({condition})"):
-            assert time.monotonic() < deadline, f"never came true: {condition}"
-            self.page.wait_for_timeout(50)
-
-    def value(self, expression: str):
-        return self.page.evaluate(expression)
+CURRENT = "document.querySelector('.card[aria-current]')?.id"
 
 
-@pytest.fixture
-def open_board(browser, tmp_path: Path):
-    """Return a function that writes a board's report and opens its page."""
-    opened: list[Opened] = []
-
-    def open_it(board, **options) -> Opened:
-        folder = tmp_path / "report"
-        strip = STRIP if board.strip else None
-        write_report(board, folder, pictures=pictures_of(board), strip=strip)
-        opened.append(Opened(browser, folder / "storyboard.html", **options))
-        return opened[-1]
-
-    yield open_it
-    for page in opened:
-        page.context.close()
-
-
-@pytest.fixture
-def with_video(open_board, place_video):
-    """Return a function that opens a board beside its video and waits until it can be played."""
-
-    def open_it(board, **options) -> Opened:
-        place_video(board.recording.file.removeprefix("../"))
-        opened = open_board(board, **options)
-        opened.wait_for("document.getElementById('video').readyState >= 1")
-        return opened
-
-    return open_it
-
-
-def current_time(opened: Opened) -> float:
-    return opened.value("document.getElementById('video').currentTime")
+def wait_for_time(opened: Opened, seconds: float) -> None:
+    """Wait until the video has been moved to a time."""
+    opened.wait_for_value("video.currentTime", pytest.approx(seconds, abs=0.1))
 
 
 def test_a_click_on_a_step_shows_its_moment_and_marks_it(with_video):
     opened = with_video(make_board())
     opened.page.click("#step-3", position={"x": 60, "y": 60})
-    assert current_time(opened) == pytest.approx(12.0, abs=0.1)
-    opened.wait_for("!document.getElementById('video').seeking")
-    assert opened.value("document.querySelector('.card[aria-current]').id") == "step-3"
-    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10.0 – 0:14.0"
+    wait_for_time(opened, 12.0)
+    opened.wait_for_value(CURRENT, "step-3")
+    opened.wait_for_text("#now-detail", "Step 3 of 4 · 0:10.0 – 0:14.0")
 
 
 def test_times_are_shifted_for_a_video_whose_picture_starts_late(with_video):
     opened = with_video(make_board(offset=0.5))
     opened.page.click("#step-2 .go")
-    assert current_time(opened) == pytest.approx(6.5, abs=0.1)
+    wait_for_time(opened, 6.5)
 
 
 def test_a_click_on_the_timeline_seeks_and_hovering_previews(with_video):
     opened = with_video(make_board(titles=["Fold"]))
     box = opened.page.locator("#timeline").bounding_box()
     opened.page.mouse.move(box["x"] + box["width"] * 0.1, box["y"] + 40)
-    assert opened.page.inner_text("#preview").split() == ["0:02", "1", "·", "Fold"]
+    opened.wait_for_text("#preview", "0:02 1 · Fold")
     assert "data:image/jpeg" in opened.value(
         "getComputedStyle(document.getElementById('preview-picture')).backgroundImage"
     )
     opened.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
-    assert current_time(opened) == pytest.approx(15.0, abs=0.1)
-    assert (
-        opened.page.get_attribute("#timeline", "aria-valuetext") == "0:15 of 0:20, step 4: Step 4"
-    )
+    wait_for_time(opened, 15.0)
+    spoken = "document.getElementById('timeline').ariaValueText"
+    opened.wait_for_value(spoken, "0:15 of 0:20, step 4: Step 4")
 
 
 def test_keys_go_through_the_steps_and_along_the_timeline(with_video):
     opened = with_video(make_board())
-    seen = []
-    for key in ["j", "j", "ArrowRight", "k", "4"]:
+    keys = ["j", "j", "ArrowRight", "k", "4"]
+    for key, seconds in zip(keys, [6, 12, 17, 12, 17], strict=True):
         opened.page.keyboard.press(key)
-        seen.append(current_time(opened))
-    assert seen == pytest.approx([6, 12, 17, 12, 17], abs=0.1)
+        wait_for_time(opened, seconds)
     opened.page.focus("#timeline")
     opened.page.keyboard.press("ArrowLeft")
-    assert current_time(opened) == pytest.approx(16, abs=0.1)
+    wait_for_time(opened, 16)
     opened.page.keyboard.press("Shift+ArrowLeft")
-    assert current_time(opened) == pytest.approx(6, abs=0.1)
+    wait_for_time(opened, 6)
     opened.page.keyboard.press("?")
-    assert opened.page.is_visible("#shortcuts")
+    opened.wait_for("shortcuts.open")
 
 
 def test_enter_on_a_focused_card_goes_to_its_step(with_video):
     opened = with_video(make_board())
     opened.page.focus("#step-2 .go")
     opened.page.keyboard.press("Enter")
-    assert current_time(opened) == pytest.approx(6, abs=0.1)
+    wait_for_time(opened, 6)
 
 
 def test_playing_a_step_plays_it_from_start_to_end_and_marks_it(with_video):
     opened = with_video(make_board([(0, 1, 4, 0), (4, 4.4, 5, 1), (5, 9, 20, 2)]))
     opened.value("document.getElementById('video').muted = true")
+    # The step is marked only while it is played, which a busy machine may look at too late.
+    opened.value("""void new MutationObserver(() => { window.wasMarked = true })
+        .observe(document.getElementById("step-2"), { attributeFilter: ["aria-current"] })""")
     opened.page.click("[data-play='2']")
-    opened.wait_for("document.querySelector('#step-2[aria-current]')")
+    opened.wait_for("window.wasMarked")
     opened.wait_for("document.getElementById('video').paused && video.currentTime > 4.5")
-    assert current_time(opened) == pytest.approx(5.0, abs=0.3)
+    # A busy browser stops late, but it does not play on to the end.
+    assert 4.9 < opened.value("video.currentTime") < 15
 
 
 def test_a_missing_video_is_explained_and_the_steps_still_work(open_board, place_video):
@@ -142,14 +92,12 @@ def test_a_missing_video_is_explained_and_the_steps_still_work(open_board, place
     opened.wait_for("!document.getElementById('missing').hidden")
     assert "../box.mp4" in opened.page.inner_text("#missing")
     opened.page.click("#step-3", position={"x": 60, "y": 60})
-    large, small = opened.value("[still.src, document.querySelector('#step-3 img').src]")
-    assert large == small
-    assert opened.page.is_visible("#still")
+    opened.wait_for("still.src === document.querySelector('#step-3 img').src && !still.hidden")
 
     opened.page.set_input_files("#chosen", str(place_video("elsewhere.mp4")))
     opened.wait_for("!document.getElementById('video').hidden")
     assert not opened.page.is_visible("#missing")
-    assert current_time(opened) == pytest.approx(12.0, abs=0.1)
+    wait_for_time(opened, 12.0)
     assert not opened.page.is_visible("#mismatch")
 
 
@@ -251,27 +199,27 @@ def test_nothing_sticks_out_of_the_window(open_board, shape, width):
     assert all(needed <= available for needed, available in cards)
 
 
-def position(opened: Opened) -> float:
-    return float(opened.page.get_attribute("#timeline", "aria-valuenow"))
+def wait_for_position(opened: Opened, seconds: float) -> None:
+    """Wait until the playhead is at a time."""
+    place = "Number(document.getElementById('timeline').ariaValueNow)"
+    opened.wait_for_value(place, pytest.approx(seconds, abs=0.1))
 
 
 def test_cards_timeline_and_keys_move_through_features(open_board):
     opened = open_board(as_features(make_board()))
     opened.page.click("#step-3 .go")
-    assert position(opened) == 12
-    assert opened.value("document.querySelector('.card[aria-current]').id") == "step-3"
-    assert opened.page.inner_text("#now-detail") == "Step 3 of 4 · 0:10.0 – 0:14.0"
+    wait_for_position(opened, 12)
+    opened.wait_for_value(CURRENT, "step-3")
+    opened.wait_for_text("#now-detail", "Step 3 of 4 · 0:10.0 – 0:14.0")
     box = opened.page.locator("#timeline").bounding_box()
     opened.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
-    assert position(opened) == pytest.approx(15, abs=0.1)
-    assert opened.value("document.querySelector('.card[aria-current]').id") == "step-4"
-    seen = []
-    for key in ["k", "k", "j", "1"]:
+    wait_for_position(opened, 15)
+    opened.wait_for_value(CURRENT, "step-4")
+    for key, seconds in zip(["k", "k", "j", "1"], [12, 6, 12, 2], strict=True):
         opened.page.keyboard.press(key)
-        seen.append(position(opened))
-    assert seen == [12, 6, 12, 2]
+        wait_for_position(opened, seconds)
     opened.page.click("#step-1 [data-go='3']")
-    assert position(opened) == 12
+    wait_for_position(opened, 12)
     assert opened.complaints == []
 
 
@@ -279,10 +227,12 @@ def test_features_have_no_keys_and_no_help_for_playing(open_board):
     opened = open_board(as_features(make_board()))
     opened.page.click("#step-2 .go")
     opened.value("document.activeElement.blur()")
-    for key in ["Enter", "Space"]:
+    wait_for_position(opened, 6)
+    for key in ["Enter", "Space", "j"]:  # only the last one does something
         opened.page.keyboard.press(key)
-    assert position(opened) == 6
+    wait_for_position(opened, 12)
     opened.page.keyboard.press("?")
+    opened.wait_for("shortcuts.open")
     keys = opened.value("[...document.querySelectorAll('#shortcuts kbd')].map(k => k.innerText)")
     assert {"Enter", "Space"}.isdisjoint(keys)
     assert opened.complaints == []
@@ -292,11 +242,11 @@ def test_the_preview_of_features_is_text_in_one_piece_at_both_ends(open_board):
     opened = open_board(as_features(make_board(titles=["Fold"])))
     box = opened.page.locator("#timeline").bounding_box()
     for place, words in [
-        (0.01, ["0:00", "1", "·", "Fold"]),
-        (0.99, ["0:19", "4", "·", "Step", "4"]),
+        (0.01, "0:00 1 · Fold"),
+        (0.99, "0:19 4 · Step 4"),
     ]:
         opened.page.mouse.move(box["x"] + box["width"] * place, box["y"] + 40)
-        assert opened.page.inner_text("#preview").split() == words
+        opened.wait_for_text("#preview", words)
         assert opened.page.locator("#preview").bounding_box()["height"] < 60
 
 
@@ -343,7 +293,7 @@ def test_a_page_without_steps_opens_quietly(with_video):
 def test_the_index_leads_to_each_page(browser, tmp_path: Path):
     board = make_board()
     for name in ["take #1", "take 2"]:
-        write_report(board, tmp_path / name, pictures=pictures_of(board), strip=STRIP)
+        write_report(board, tmp_path / name, pictures=pictures_of(board), strip=None)
     index = write_index(tmp_path, [("take #1", board), ("take 2", board)], failed=[])
     opened = Opened(browser, index)
     assert opened.value("document.images.length") == 8

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 from boards import make_board, pictures_of
-from test_browser import Opened
+from browsing import Opened, eventually
 from videos import gray, write_video
 
 from stepreel.report import write_report
@@ -92,9 +93,9 @@ def test_a_click_on_a_step_shows_the_picture_of_that_moment(open_recording, name
     moments = {m.time: m.rgb.mean() for m in walk_moments(probe(opened.recording), rate=4)}
     for index, (_, time, _, _) in enumerate(STEPS, start=1):
         opened.page.click(f"#step-{index} .go")
-        opened.wait_for("!video.seeking && video.readyState >= 2")
-        opened.page.wait_for_timeout(300)  # until the picture is painted
-        assert shown_level(opened) == pytest.approx(moments[time], abs=6)
+        # A busy browser paints the new frame long after it has sought it.
+        level = partial(shown_level, opened)
+        eventually(opened.page, level, pytest.approx(moments[time], abs=6))
     assert opened.complaints == []
 
 
@@ -135,8 +136,11 @@ def test_a_recording_without_a_playable_copy_offers_no_play_until_one_is_chosen(
     assert opened.page.is_visible("#choose")
     assert not is_playing_offered(opened)
     opened.page.keyboard.press("?")
+    opened.wait_for("shortcuts.open")
+    assert "next step" in opened.page.inner_text("#shortcuts")
     assert "Space" not in opened.page.inner_text("#shortcuts")
     opened.page.keyboard.press("Escape")
+    opened.wait_for("!shortcuts.open")
     opened.page.set_input_files("#chosen", str(place_video("elsewhere.mp4")))
     opened.wait_for("!document.getElementById('video').hidden")
     assert is_playing_offered(opened)

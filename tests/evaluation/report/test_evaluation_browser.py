@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import eventually
 from evaluations import make_evaluation, render
 
 pytestmark = pytest.mark.browser
@@ -96,7 +97,7 @@ def test_a_protocol_is_chosen_for_more_figures(open_evaluation):
     names = f"{shown}.map(one => one.dataset.protocol)"
     assert page.evaluate(names) == ["strict"]
     page.select_option("#protocol", "per-video")
-    assert page.evaluate(names) == ["per-video"]
+    eventually(page, lambda: page.evaluate(names), ["per-video"])
 
 
 def test_without_scripts_everything_is_shown_and_no_control_is(open_evaluation):
@@ -110,16 +111,15 @@ def test_methods_are_put_away_and_steps_picked_out(open_evaluation):
     lanes = page.locator("[data-method='0']")
     assert lanes.first.is_visible()
     page.uncheck(".choices input[value='0']")
-    assert not lanes.first.is_visible()
+    lanes.first.wait_for(state="hidden")
     assert page.locator("[data-method='1']").first.is_visible()
 
-    fills = (
-        "s => new Set([...document.querySelectorAll(s)].map(e => getComputedStyle(e).fill)).size"
-    )
+    fills = """new Set([...document.querySelectorAll(".lanes path")]
+        .map(e => getComputedStyle(e).fill)).size"""
     page.click("button.key[data-kind='1']")
-    assert page.evaluate(fills, ".lanes path") == 2
+    eventually(page, lambda: page.evaluate(fills), 2)
     page.click("button.key[data-kind='1']")
-    assert page.evaluate(fills, ".lanes path") > 3
+    eventually(page, lambda: page.evaluate(fills) > 3, True)
 
 
 def test_lanes_with_nothing_to_see_come_when_asked_for(open_evaluation):
@@ -128,7 +128,7 @@ def test_lanes_with_nothing_to_see_come_when_asked_for(open_evaluation):
     lanes = page.locator(f"[data-method='{box.get_attribute('value')}']")
     assert not lanes.first.is_visible()
     box.check()
-    assert lanes.first.is_visible()
+    lanes.first.wait_for()
 
 
 def test_the_time_axis_lies_over_the_bars(open_evaluation):
@@ -155,7 +155,7 @@ def test_light_and_dark_differ_and_paper_is_white(open_evaluation):
     page, _ = open_evaluation(make_evaluation(), color_scheme="light")
     light = page.evaluate(background)
     page.click("#theme")
-    assert page.evaluate(background) != light
+    eventually(page, lambda: page.evaluate(background) != light, True)
     page.emulate_media(media="print")
     assert page.evaluate(background) == "rgb(255, 255, 255)"
     assert not page.is_visible("#theme")
