@@ -9,6 +9,8 @@ from stepreel.storyboard.letters import letter
 from stepreel.storyboard.schema import KeyStep, Storyboard
 
 MOST_CARDS = 40  # more are not looked at one by one, and their pictures make a page too large
+MOST_VISITS = 16  # of more, a card lists a few at first, and a button shows the others
+FEW_VISITS = 12
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stepreel.report.addresses import address_of
-from stepreel.report.cards import cards_of, is_folded
+from stepreel.report.cards import FEW_VISITS, MOST_VISITS, cards_of, is_folded
 from stepreel.report.exports.webvtt import to_webvtt
 from stepreel.report.exports.youtube import to_youtube, youtube_problem
 from stepreel.report.html import (
@@ -67,10 +67,12 @@ def render_page(
             counts=Counter(step.cluster for step in board.steps),
             content_policy=content_policy(style, [theme_script, script], **_SOURCES_BY_KIND[kind]),
             facts=_facts(board),
+            few_visits=FEW_VISITS,
             is_folded=is_folded(board),
             is_unclear=is_unclear(board),
             kind_titles=kind_titles(board.steps),
             kinds=used,
+            most_visits=MOST_VISITS,
             page_data=script_safe_json(_page_data(board, has_strip=strip_address is not None)),
             pictures={
                 card.step.index: jpeg_address(pictures.get(card.step.index)) for card in cards

@@ -9,6 +9,12 @@ function readBoard() {
   return board;
 }
 
+function unfold(button) {
+  const isCut = byId(button.dataset.unfold).classList.toggle("cut");
+  button.setAttribute("aria-expanded", String(!isCut));
+  button.textContent = isCut ? button.dataset.more : "Show fewer";
+}
+
 class Page {
   constructor(board, playhead) {
     this.board = board;
@@ -87,7 +93,8 @@ class Page {
 
   click(event) {
     const at = (selector) => event.target.closest(selector);
-    if (at("[data-seek]")) this.seek(Number(at("[data-seek]").dataset.seek));
+    if (at("[data-unfold]")) unfold(at("[data-unfold]"));
+    else if (at("[data-seek]")) this.seek(Number(at("[data-seek]").dataset.seek));
     else if (at("[data-go]")) {
       event.preventDefault();
       this.go(this.stepNumbered(Number(at("[data-go]").dataset.go)), { reveal: true });

@@ -34,8 +34,9 @@ class VideoPage extends Page {
   }
 
   showStill() {
-    const step = this.current ?? this.board.steps[0];
-    const picture = step && document.querySelector(`#step-${step.index} .picture img`);
+    // Of a folded kind there is a picture of one visit; it must not stand for another.
+    const shown = this.current ? `[data-picture="${this.current.index}"] img` : ".picture img";
+    const picture = document.querySelector(shown);
     byId("still").hidden = !picture;
     byId("no-still").hidden = Boolean(picture);
     if (picture) byId("still").src = picture.src;
