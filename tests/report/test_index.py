@@ -195,3 +195,10 @@ def test_a_long_title_does_not_widen_its_tile(browser, tmp_path: Path):
     assert set(widths[8:]) == set(widths[:8])
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     context.close()
+
+
+def test_an_index_of_many_steps_of_features_does_not_speak_of_pictures(tmp_path: Path):
+    board = as_features(make_board(in_turn(60), duration=120))
+    page = write_index(tmp_path, [("one", board)], failed=[]).read_text(encoding="utf-8")
+    assert "60 steps of 7 kinds. One link per kind, to its clearest visit." in page
+    assert "picture" not in page.split("<body>")[1]
