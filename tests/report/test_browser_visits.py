@@ -61,3 +61,13 @@ def test_without_a_video_a_folded_page_shows_pictures_only_of_their_own_moments(
     opened.wait_for("still.src === document.querySelectorAll('.picture img')[1].src")
     opened.page.click("#step-9")
     opened.wait_for("!document.getElementById('no-still').hidden")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_list_of_visits_is_as_wide_as_its_card(open_board, width):
+    opened = open_board(many_visits(), viewport={"width": width, "height": 800})
+    card, visits = opened.value(
+        "['.card', '#visits-0'].map(name => document.querySelector(name).offsetWidth)"
+    )
+    assert visits > 0.85 * card
+    assert opened.value("document.documentElement.scrollWidth") == width

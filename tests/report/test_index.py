@@ -143,6 +143,7 @@ def test_pictures_are_whole_and_nothing_sticks_out(browser, tmp_path: Path, widt
     page = context.new_page()
     page.goto(index.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("theme.offsetWidth") == page.evaluate("theme.offsetHeight")
     sizes = page.evaluate(
         "[...document.images].map(one => [one.width / one.height, one.height, "
         "getComputedStyle(one).objectFit])"
