@@ -119,6 +119,7 @@ def _make_datasets(folder: Path) -> None:
 
 def _make_model(folder: Path) -> None:
     from stepreel.api import find_key_steps
+    from stepreel.report import write_index
 
     small = {"train__epochs": 1, "encoder__width": 8, "clusters": 3}
     find_key_steps(
@@ -126,6 +127,7 @@ def _make_model(folder: Path) -> None:
     )
     shutil.copytree(folder / "out" / "model", folder / "model")
     shutil.copy(folder / "out" / "take" / "storyboard.json", folder / "storyboard.json")
+    write_index(folder, [], failed=[("take2.mp4", "no video stream")])
     lines = [
         f"{part}.{name}={value}"
         for part, values in load_settings().model_dump().items()
@@ -260,6 +262,12 @@ def _read_board(path: Path) -> None:
     _score(path)
 
 
+def _read_index(path: Path) -> None:
+    from stepreel.report.index import rebuild_index
+
+    rebuild_index(path.parent)
+
+
 def _read_dataset(name: str, place: str, path: Path) -> None:
     from stepreel.evaluation.datasets.base import Request
     from stepreel.evaluation.datasets.catalog import DATASETS
@@ -360,6 +368,7 @@ def formats(good: Path) -> dict[str, Format]:
             "model/model.safetensors", damage_bytes, partial(_read_model, good)
         ),
         "storyboard.json": Format("storyboard.json", damage_json, _read_board),
+        "index.html": Format("index.html", damage_text, _read_index),
         "settings": Format("settings.txt", damage_text, _read_settings),
         **{name: Format(*form) for name, *form in cache_kinds(good)},
     }

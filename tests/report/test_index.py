@@ -7,6 +7,8 @@ import pytest
 from boards import Extent, as_features, jpeg, make_board, pictures_of
 
 from stepreel.report import write_index, write_report
+from stepreel.report.index import rebuild_index
+from stepreel.report.index_contents import IndexContents
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 
 
@@ -203,3 +205,15 @@ def test_an_index_of_many_steps_of_features_does_not_speak_of_pictures(tmp_path:
     page = write_index(tmp_path, [("one", board)], failed=[]).read_text(encoding="utf-8")
     assert "60 steps of 7 kinds. One link per kind, to its clearest visit." in page
     assert "picture" not in page.split("<body>")[1]
+
+
+@pytest.mark.parametrize("name", ["..", "../one", "/", "a\x00b", "x" * 5000])
+def test_an_index_that_names_no_folder_of_its_own_is_made_without_it(tmp_path: Path, name: str):
+    board = make_board()
+    for folder in (tmp_path, tmp_path / "one", tmp_path / "out" / "two"):
+        write_report(board, folder, pictures={}, strip=None)
+    contents = IndexContents.model_construct(folders=[name, "two"], failed=[])
+    write_index(tmp_path / "out", [("two", board)], failed=[], contents=contents)
+    rebuilt = rebuild_index(tmp_path / "out").read_text(encoding="utf-8")
+    assert "Key steps of 1 recording<" in rebuilt
+    assert re.findall(r'h2><a href="([^"]+)"', rebuilt) == ["./two/storyboard.html"]

@@ -64,11 +64,20 @@ def read_listed_boards(
     """
     boards, unreadable = [], []
     for name in contents.folders:
-        path = path_inside(folder, f"{name}/{STORYBOARD}")
-        if path is None or not path.exists():
+        path = _board_file(folder, name)
+        if path is None:
             continue
         try:
             boards.append((name, read_storyboard(path)))
         except StepreelError as problem:
             unreadable.append((name, str(problem)))
     return boards, unreadable
+
+
+def _board_file(folder: Path, name: str) -> Path | None:
+    """Return the storyboard in a folder that an index names; None if there is none."""
+    try:
+        path = path_inside(folder, f"{name}/{STORYBOARD}")
+        return path if path is not None and path.exists() else None
+    except (OSError, ValueError):  # no name that a file can have
+        return None
