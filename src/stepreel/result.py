@@ -15,6 +15,7 @@ from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.storyboard.titles import Titles
+from stepreel.system.locks import lock_output
 from stepreel.system.store import Store
 from stepreel.types import (
     Clustering,
@@ -97,14 +98,22 @@ class Result:
                inside the page)
         force  also overwrite a storyboard that was edited by hand
         """
-        from stepreel.report import write_report
-        from stepreel.report.video import boards_with_video, check_choice
+        from stepreel.report.video import check_choice
 
         check_choice(video)
 
-        folder, thumbnails = Path(folder), None
-        if not force:
-            check_not_edited(folder)
+        folder = Path(folder)
+        # `stepreel render` locks the same folder, not the one of the whole task.
+        with lock_output(folder, progress):
+            if not force:
+                check_not_edited(folder)
+            return self._write(folder, video, progress)
+
+    def _write(self, folder: Path, video: VideoChoice, progress: Progress) -> Storyboard:
+        from stepreel.report import write_report
+        from stepreel.report.video import boards_with_video
+
+        thumbnails = None
         if isinstance(self.recording, VideoRecording):
             thumbnails = self.recording.previews.thumbnails(self.recording.times)
         board = assemble_storyboard(

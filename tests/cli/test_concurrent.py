@@ -97,16 +97,17 @@ def test_a_run_killed_among_others_blocks_none_of_them(folder, tmp_path):
     assert written(folder / "rest") == written(folder / "alone")
 
 
-def test_an_output_in_use_is_waited_for_with_a_message_and_ctrl_c_ends_that(folder, tmp_path):
+@pytest.mark.parametrize("locked", ["busy", "busy/take1"])  # `render` locks single recordings
+def test_an_output_in_use_is_waited_for_with_a_message_and_ctrl_c_ends_that(folder, locked):
     output = folder / "busy"
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(output)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, str(folder / locked)], stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout.readline() == "held\n"
     try:
         waiting = run(folder, "busy", folder / "cache-alone")
         line = waiting.stderr.readline()
-        assert f"busy: is being written by process {holder.pid} on " in line
+        assert f"{Path(locked)}: is being written by process {holder.pid} on " in line
         assert line.rstrip().endswith("; waiting")
         waiting.send_signal(signal.SIGINT)
         _, errors = waiting.communicate(timeout=HANGS_SECONDS)

@@ -90,3 +90,8 @@ def test_default_titles_follow_the_number_of_the_visit(tmp_path):
     board = make_board(titles=["Step A", "Step B", "Step A · second time"])
     whole = make_consistent(edited(board, steps=board.steps[1:]), tmp_path)
     assert [step.title for step in whole.steps][:2] == ["Step B", "Step A"]
+
+
+def test_a_folder_whose_name_is_too_long_is_one_clear_error(tmp_path):
+    with pytest.raises(OutputError, match="File name too long"):
+        check_not_edited(tmp_path / ("x" * 300))

@@ -108,3 +108,8 @@ def test_a_lock_file_of_unknown_content_names_nobody(tmp_path):
         assert read_holder(tmp_path / "a.lock") is None
     with locks.locked(tmp_path / "a.lock", "it is held"):
         assert read_holder(tmp_path / "a.lock").pid == os.getpid()
+
+
+def test_a_folder_whose_name_is_too_long_is_explained_by_whoever_writes_there(tmp_path):
+    with lock_output(tmp_path / ("x" * 300)):
+        pass  # no lock can be had, and the work itself says so

@@ -75,10 +75,10 @@ def _render(path: Path, titles: Titles | None) -> None:
     from stepreel.storyboard.schema import read_storyboard
     from stepreel.system.locks import lock_output
 
-    board = make_consistent(read_storyboard(path), path)
-    if titles is not None:
-        board = with_titles(board, titles)
     with lock_output(path.parent):
+        board = make_consistent(read_storyboard(path), path)
+        if titles is not None:
+            board = with_titles(board, titles)
         board, problems = retake_pictures(board, path.parent)
         render_again(board, path)
     for problem in filter(None, [*problems, video_problem(board, path.parent)]):

@@ -18,6 +18,7 @@ from stepreel.storyboard.schema import (
     read_storyboard,
 )
 from stepreel.storyboard.titles import Titles, default_title
+from stepreel.system.files import explain_write_errors
 
 STORYBOARD = "storyboard.json"
 
@@ -49,8 +50,9 @@ def _hash(board: Storyboard) -> str:
 def check_not_edited(folder: Path) -> None:
     """Raise OutputError if the folder contains a storyboard that was edited by hand."""
     path = folder / STORYBOARD
-    if not path.exists():
-        return
+    with explain_write_errors(folder):  # a name that is too long cannot even be looked for
+        if not path.exists():
+            return
     otherwise = (
         "choose another folder with -o (output=…), or overwrite it with --force (force=True)"
     )

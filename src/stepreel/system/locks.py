@@ -84,7 +84,7 @@ def locked(path: Path, purpose: str, *, progress: Progress = no_progress) -> Ite
     except OSError as problem:
         if problem.errno in WITHOUT_LOCKS:
             _warn_of_missing_locks(path.parent)
-        elif path.exists() and os.access(path.parent, os.W_OK):
+        elif os.access(path, os.F_OK) and os.access(path.parent, os.W_OK):
             raise OutputError(
                 f"{path}: cannot be used as a lock ({problem.strerror}); it may belong to another "
                 "user. Remove it if nobody else is using this folder"
