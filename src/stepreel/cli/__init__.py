@@ -21,12 +21,19 @@ def main() -> None:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr, flush=True)
         os._exit(130)
+    except SystemExit as ending:
+        if (status := _status_without_reader(ending)) is not None:
+            sys.exit(status)
+        raise
     except (OSError, MemoryError, ImportError) as problem:  # while loading, or in --help
-        from stepreel.cli.terminal import is_lack_of_memory, refuse
+        from stepreel.cli.terminal import is_lack_of_memory, only_result_lost, refuse
 
-        if isinstance(problem, ImportError) and not is_lack_of_memory(problem):
+        if is_lack_of_memory(problem):
+            refuse(f"not enough memory ({problem}); raise the limit (ulimit -v)")
+        elif isinstance(problem, OSError):
+            refuse(f"{problem}" if problem.filename else only_result_lost(problem))
+        else:
             raise
-        refuse(str(getattr(problem, "strerror", "") or f"not enough memory ({problem})"))
         sys.exit(2)
     finally:
         _drop_unwritten_output()
@@ -36,16 +43,32 @@ def _replace_closed_streams() -> None:
     """Open closed standard streams, as by `2>&-`, as the null device.
 
     Otherwise the next file that is opened gets the number of such a stream, and a library's
-    warnings are written into it.
+    warnings are written into it. Standard output is opened for reading only: writing to it fails
+    as it does on a closed one, so that a command can say that its result is lost.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+        except OSError:  # the lowest free number is given, which is this one
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
         if getattr(sys, name) is None:
-            stream = open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8")  # noqa: PTH123, SIM115
-            setattr(sys, name, stream)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _status_without_reader(ending: SystemExit) -> int | None:
+    """Return the exit status if the reader of a pipe has left, as in `--help | head -1`.
+
+    That is no error, unless one was just being reported; None if no pipe was closed.
+    """
+    problems: list[BaseException] = []
+    problem = ending.__context__
+    while problem is not None:
+        problems.append(problem)
+        problem = problem.__context__
+    if not any(isinstance(problem, BrokenPipeError) for problem in problems):
+        return None
+    return next((int(getattr(p, "exit_code")) for p in problems if hasattr(p, "exit_code")), 0)  # noqa: B009
 
 
 def _drop_unwritten_output() -> None:

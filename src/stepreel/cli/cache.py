@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stepreel.cli.options import Cache
-from stepreel.cli.terminal import counted, report_errors, say
+from stepreel.cli.terminal import counted, report_errors, say, show
 
 KINDS = {
     "recordings": "features, pictures and embeddings",
@@ -49,19 +50,20 @@ def cache(
             say(f"removed: {counted(removal.n_files, 'file')}, {size}")
             if removal.kept_bytes:
                 say(f"in use by running commands, and kept: {format_size(removal.kept_bytes)}")
-        _show(root)
+        # What is shown is the only result, unless something was changed.
+        _report(root, say if clear or limit is not None else show)
 
 
-def _show(root: Path) -> None:
+def _report(root: Path, report: Callable[[str], None]) -> None:
     from stepreel.system.cache import cached_files, format_size, read_limit
     from stepreel.system.sessions import running
 
     files, limit = cached_files(root), read_limit(root)
-    say(f"folder  {root}")
-    say(f"size    {format_size(sum(file.size for file in files))}")
+    report(f"folder  {root}")
+    report(f"size    {format_size(sum(file.size for file in files))}")
     for kind, title in KINDS.items():
         if size := sum(file.size for file in files if file.kind == kind):
-            say(f"        {format_size(size)}: {title}")
-    say(f"limit   {limit} ({limit.origin})")
+            report(f"        {format_size(size)}: {title}")
+    report(f"limit   {limit} ({limit.origin})")
     for holder in running(root):
-        say(f"in use  {holder}")
+        report(f"in use  {holder}")

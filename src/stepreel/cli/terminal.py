@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import sys
@@ -41,21 +42,44 @@ def counted(number: int, thing: str) -> str:
 
 
 def show(text: str) -> None:
-    """Print a result that is nowhere else; OSError if that is not possible."""
-    typer.echo(printable(text))
+    """Print a result that is nowhere else; StepreelError if that is not possible."""
+    try:
+        typer.echo(printable(text))
+    except BrokenPipeError:  # closed by its reader, as in `| head`, who has seen enough
+        drop_output()
+        raise typer.Exit(DONE) from None
+    except OSError as problem:
+        drop_output()
+        raise StepreelError(only_result_lost(problem)) from None
 
 
 def say(text: str) -> None:
     """Print a line about results that are in files; it may be lost, as on a full disk."""
     try:
-        show(text)
+        typer.echo(printable(text))
     except BrokenPipeError:
-        raise  # output closed, as in `| head`: the command line library handles it
+        drop_output()  # the work goes on: nobody wants to read about it any more
     except OSError as problem:
-        warn(
-            f"stepreel: standard output cannot be written ({problem.strerror}); "
-            "results in files are not affected"
-        )
+        warn(f"stepreel: {_lost(problem)}; results in files are not affected")
+        drop_output()
+
+
+def only_result_lost(problem: OSError) -> str:
+    """Explain that what a command prints is lost, and was its only result."""
+    return (
+        f"{_lost(problem)}; what this command prints is its only result: "
+        "send it to a terminal, or to a file or pipe that can be written"
+    )
+
+
+def _lost(problem: OSError) -> str:
+    reason = "it is closed" if problem.errno == errno.EBADF else problem.strerror
+    return f"standard output cannot be written ({reason})"
+
+
+def drop_output() -> None:
+    """Send standard output to nowhere from now on, with all that is still unwritten."""
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -97,8 +121,6 @@ def report_errors() -> Iterator[None]:
         )
     except (SettingsError, StepreelError) as problem:
         raise refuse(str(problem)) from None
-    except BrokenPipeError:
-        raise  # output closed, as in `| head`: the command line library handles it
     except Exception as problem:
         if is_lack_of_memory(problem):
             reason = " ".join(str(problem).split())[:200] or "an allocation failed"
