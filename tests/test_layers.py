@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "stepreel"
 
 # From the first stage to the last; a module may import from its own layer or an earlier one.
 LAYERS = (
-    ("version", "errors"),
+    ("version", "errors", "validation"),
     ("types", "config"),
     ("system",),
     ("video",),

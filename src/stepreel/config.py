@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Literal, Self
 
@@ -18,6 +17,7 @@ from pydantic import (
 )
 
 from stepreel.errors import SettingsError
+from stepreel.validation import Expected, first_problem, similar
 
 MOST_CLUSTERS = 1000
 MOST_FPS = 1e6
@@ -27,16 +27,6 @@ LONGEST_SETTING = 1e6  # seconds, eleven days; no recording of a task is longer
 
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The accepted forms of a setting with several types.
-
-    Pydantic reports the error of the first type it tried, which would mislead.
-    """
-
-    text: str
 
 
 def _split(value: object) -> object:
@@ -76,7 +66,9 @@ def _parse_none(value: object) -> object:
     return None if isinstance(value, str) and value.lower() == "none" else value
 
 
-CueNames = Annotated[tuple[str, ...], BeforeValidator(_split)]
+CueNames = Annotated[
+    tuple[str, ...], BeforeValidator(_split), Expected("names of cues, comma-separated")
+]
 CueChoice = Literal["main", "all"] | tuple[str, ...]
 """A selection of cues: the main (first) one, all, or those named."""
 
@@ -87,6 +79,7 @@ Epochs = Annotated[
     tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...],
     Field(max_length=1000),
     BeforeValidator(_split),
+    Expected("at most 1000 whole numbers from 0 to 1000000, comma-separated"),
 ]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 CueWeights = Annotated[
@@ -269,7 +262,10 @@ def load_settings(
 ) -> Settings:
     """Load a preset and apply overrides such as {"train.epochs": 20}."""
     if preset not in known_presets():
-        raise SettingsError(f"unknown preset {preset!r}; known: {', '.join(known_presets())}")
+        raise SettingsError(
+            f"unknown preset {preset!r}; known: {', '.join(known_presets())}"
+            f"{similar(preset, known_presets())}"
+        )
     text = (files("stepreel") / "presets" / f"{preset}.toml").read_text(encoding="utf-8")
     values = tomllib.loads(text)
     for name, value in (overrides or {}).items():
@@ -349,30 +345,13 @@ def _put(values: dict[str, Any], name: str, value: object) -> None:
     section, dot, field = name.partition(".")
     if section not in Settings.model_fields or not dot:
         known = ", ".join(f"{part}.…" for part in Settings.model_fields)
-        raise SettingsError(f"unknown setting {name!r}; setting names start with: {known}")
+        raise SettingsError(
+            f"unknown setting {name!r}; setting names start with: {known}"
+            f"{similar(section, list(Settings.model_fields))}"
+        )
     values.setdefault(section, {})[field] = value
 
 
 def _explain(problem: ValidationError) -> str:
     """Describe the first invalid setting, and the names or values expected there."""
-    error = problem.errors()[0]
-    name = ".".join(str(part) for part in error["loc"][:2])
-    section = Settings.model_fields.get(str(error["loc"][0]))
-    fields = getattr(section.annotation if section else Settings, "model_fields", {})
-    if error["type"] == "extra_forbidden":
-        return f"unknown setting {name!r}; known here: {', '.join(sorted(fields))}"
-    field = fields.get(str(error["loc"][1])) if len(error["loc"]) > 1 else None
-    for extra in field.metadata if field else ():
-        if isinstance(extra, Expected):
-            return f"setting {name}: {_shown(error['input'])} is not valid; expected {extra.text}"
-    return f"setting {name}={_shown(error['input'])}: {error['msg']}"
-
-
-def _shown(value: object) -> str:
-    """Return a value for a message, cut if it is very long.
-
-    >>> _shown("20"), len(_shown("1" * 5000))
-    ("'20'", 80)
-    """
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return first_problem(problem, Settings, thing="setting", depth=2)

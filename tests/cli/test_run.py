@@ -275,9 +275,9 @@ def test_a_video_that_never_changes_gives_a_note(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (["--seed", "5000000000"], "less than or equal to 4294967295"),
+        (["--set", "train.seed=5000000000"], "from 0 to 4294967295"),
         (["--set", "extract.cues=motion,motion"], "named twice"),
-        (["--set", "train.batch_size=10000000"], "less than or equal to 1024"),
+        (["--set", "train.batch_size=10000000"], "from 1 to 1024"),
     ],
 )
 def test_settings_out_of_range_are_rejected_first(folder, tmp_path, wrong, words):

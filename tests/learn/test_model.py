@@ -228,7 +228,7 @@ def damage_method(folder):
     [
         (damage_missing_card, "contains no model"),
         (damage_other_weights, "does not belong to model.json"),
-        (damage_card, "not a model of version 1: cues: Field required"),
+        (damage_card, "not a model of version 1: field cues is missing; expected an object"),
         (damage_text, "is not UTF-8 text"),
         (damage_width, r"no centres of shape \(3, 128\)"),
         (damage_method, "trained with version 1 of the method"),

@@ -23,6 +23,7 @@ from stepreel.config import MOST_CLUSTERS, Settings, check_cue_choices, pick_cue
 from stepreel.errors import ModelError, SettingsError
 from stepreel.learn import METHOD_VERSION
 from stepreel.learn.sampling import learning_rate
+from stepreel.system.contracts import explain_invalid
 from stepreel.system.files import explain_write_errors, read_regular, write_bytes, write_text
 from stepreel.types import Floats, Recording, cues_and_widths
 from stepreel.version import __version__
@@ -179,7 +180,8 @@ def read_model(path: Path | str) -> TaskModel:
     if not (folder / "model.json").exists() and (folder / FOLDER / "model.json").exists():
         folder = folder / FOLDER
     try:
-        card = ModelCard.model_validate_json(read_regular(folder / "model.json").decode("utf-8"))
+        text = read_regular(folder / "model.json").decode("utf-8")
+        card = ModelCard.model_validate_json(text)
         content = read_regular(folder / "model.safetensors")
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(
@@ -193,10 +195,9 @@ def read_model(path: Path | str) -> TaskModel:
     except UnicodeDecodeError as problem:
         raise ModelError(f"{folder / 'model.json'}: is not UTF-8 text") from problem
     except ValidationError as problem:
-        error = problem.errors()[0]
-        field = ".".join(str(part) for part in error["loc"]) or "the file"
         raise ModelError(
-            f"{folder / 'model.json'}: not a model of version 1: {field}: {error['msg']}"
+            f"{folder / 'model.json'}: not a model of version 1: "
+            f"{explain_invalid(text, problem, ModelCard)}; copy it again, or retrain"
         ) from problem
     if card.method != METHOD_VERSION:
         raise ModelError(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stepreel.errors import StepreelError
 from stepreel.system.files import read_regular
+from stepreel.validation import first_problem
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -49,12 +50,24 @@ def read_contract(
     try:
         return model.model_validate_json(text)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise StepreelError(
-            f"{path}: not {expected}: {where}: {first['msg']} "
+            f"{path}: not {expected}: {explain_invalid(text, problem, model)} "
             f"(`{schema_command}` prints the expected form)"
         ) from problem
+
+
+def explain_invalid(text: str, problem: ValidationError, model: type[BaseModel]) -> str:
+    """Describe what is wrong with the text of a JSON file: its form, or the first wrong field."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as fault:
+        return (
+            f"it is not valid JSON at line {fault.lineno}, column {fault.colno}; look there for a "
+            "missing or extra comma, quote or bracket"
+        )
+    except (ValueError, RecursionError):
+        return "it is not valid JSON; its lists or objects are nested too deeply"
+    return str(first_problem(problem, model))
 
 
 def _version_of(text: str) -> int | None:
