@@ -157,17 +157,3 @@ def test_errors_keep_their_status_whatever_can_be_shown(folder):
     assert shell("stepreel run --bogus 2>&1", folder, reader_left=True).returncode == 2
     assert shell(f"{RUN} out-some missing.npz 2>&-", folder).returncode == 1
     assert shell(f"{RUN} out-read missing.npz", folder, reader_left=True).returncode == 1
-
-
-@pytest.mark.parametrize("kilobytes", [150_000, 300_000, 500_000, 800_000])
-def test_too_little_memory_is_one_line_and_not_a_traceback(folder, kilobytes):
-    done = shell(f"ulimit -v {kilobytes}; {RUN} out-memory", folder)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "memory" in done.stderr
-
-
-def test_enough_memory_under_a_limit_gives_results(folder):
-    done = shell(f"ulimit -v 4000000; {RUN} out-enough", folder)
-    assert done.returncode == 0, done.stderr
-    assert (folder / "out-enough" / "a" / "storyboard.html").exists()

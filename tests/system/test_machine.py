@@ -13,5 +13,5 @@ def test_room_for_torch_is_needed_only_until_it_is_loaded(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", machine)  # whatever it is: it is there
     assert machine.usable_device("cpu") == "cpu"
     monkeypatch.delitem(sys.modules, "torch")
-    with pytest.raises(StepreelError, match=r"PyTorch needs 0\.9 GB: raise the limit"):
+    with pytest.raises(StepreelError, match=r"PyTorch needs 0\.9 GB; raise the limit"):
         machine.usable_device("cpu")

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import sys
+from collections.abc import Sequence
 
 
 def main() -> None:
@@ -22,8 +23,13 @@ def main() -> None:
         print("interrupted", file=sys.stderr, flush=True)
         os._exit(130)
     except SystemExit as ending:
-        if (status := _status_without_reader(ending)) is not None:
-            sys.exit(status)
+        from stepreel.cli.terminal import chained, exit_now, is_lack_of_memory
+
+        problems = chained(ending.__context__)
+        if any(isinstance(problem, BrokenPipeError) for problem in problems):
+            sys.exit(_status_without_reader(problems))
+        if ending.__context__ is not None and is_lack_of_memory(ending.__context__):
+            exit_now(2)  # libraries that tidy up would fail, and print tracebacks
         raise
     except (OSError, MemoryError, ImportError) as problem:  # while loading, or in --help
         from stepreel.cli.terminal import is_lack_of_memory, only_result_lost, refuse
@@ -56,18 +62,11 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
-def _status_without_reader(ending: SystemExit) -> int | None:
+def _status_without_reader(problems: Sequence[BaseException]) -> int:
     """Return the exit status if the reader of a pipe has left, as in `--help | head -1`.
 
-    That is no error, unless one was just being reported; None if no pipe was closed.
+    That is no error, unless one was just being reported.
     """
-    problems: list[BaseException] = []
-    problem = ending.__context__
-    while problem is not None:
-        problems.append(problem)
-        problem = problem.__context__
-    if not any(isinstance(problem, BrokenPipeError) for problem in problems):
-        return None
     return next((int(getattr(p, "exit_code")) for p in problems if hasattr(p, "exit_code")), 0)  # noqa: B009
 
 

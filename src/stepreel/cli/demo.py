@@ -34,7 +34,9 @@ def demo(
     with report_errors():
         from stepreel.system.files import check_writable
         from stepreel.system.locks import lock_output
+        from stepreel.system.machine import SPACE_FOR_VIDEO, check_address_space
 
+        check_address_space(SPACE_FOR_VIDEO)
         check_writable(output)
         with lock_output(output):  # another demo may be making the same sample
             sample = _make_sample(output / f"sample-{sample_seed}", sample_seed, quiet=quiet)

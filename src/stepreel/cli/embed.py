@@ -68,11 +68,12 @@ def embed(
     `cluster` (T,), with the `distance` (T,) to its centre.
     """
     with report_errors():
+        usable = usable_device(device)  # before libraries are loaded that need much memory
         from stepreel.config import parse_cues, pick_cues
         from stepreel.learn.model import read_model
         from stepreel.task import load_task
 
-        usable, trained = usable_device(device), read_model(model)
+        trained = read_model(model)
         model_cues = list(trained.card.cues)
         chosen = None
         if embed_cues:

@@ -26,6 +26,7 @@ from stepreel.cli.terminal import (
     say,
     warn,
 )
+from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
     from stepreel.evaluation.results import Results
@@ -106,6 +107,7 @@ def evaluate(
     To score predictions made elsewhere: stepreel score.
     """
     with report_errors(), showing_left_out():
+        usable = usable_device(device)  # before libraries are loaded that need much memory
         from stepreel.config import load_settings
         from stepreel.evaluation.run import evaluate as evaluate_dataset
 
@@ -135,7 +137,7 @@ def evaluate(
                 sweep_cues=sweep_cues,
                 sweep_recordings=_numbers(sweep_recordings, "--sweep-recordings"),
                 output=output,
-                device=device,
+                device=usable,
                 cache=store.root,
                 progress=progress,
                 **{name.replace(".", "__", 1): value for name, value in overrides.items()},

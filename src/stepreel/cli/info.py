@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepreel.cli.options import Cache
 from stepreel.cli.terminal import report_errors, show
+from stepreel.system.machine import SPACE_FOR_TORCH, check_address_space
 
 if TYPE_CHECKING:
     from stepreel.system.registry import Registry
@@ -37,6 +38,7 @@ def info(cache: Cache = None) -> None:
     the package they come from; one that cannot be used, with its reason.
     """
     with report_errors():
+        check_address_space(SPACE_FOR_TORCH)
         from stepreel.config import known_presets
         from stepreel.cues.appearance import WEIGHTS
         from stepreel.system.cache import cached_files, format_size, read_limit

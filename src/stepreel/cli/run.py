@@ -65,7 +65,7 @@ def run(
     top: Annotated[
         int | None,
         typer.Option(
-            help="Show at most this many steps, the clearest ones; default: all of 1 s or more."
+            help="Show at most this many steps, the clearest ones; default: all of 1 s or more.",
         ),
     ] = None,
     titles: Annotated[
@@ -105,6 +105,7 @@ def run(
     with --model, the same steps are found in later takes.
     """
     with report_errors():
+        usable = usable_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
         )
@@ -119,7 +120,7 @@ def run(
             titles=titles,
             force=force,
             video=video,
-            device=usable_device(device),
+            device=usable,
             cache=cache,
             no_cache=no_cache,
             quiet=quiet,

@@ -10,6 +10,7 @@ import typer
 
 from stepreel.cli.problems import show_left_out, showing_left_out
 from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say, show
+from stepreel.system.machine import SPACE_FOR_SCORES, check_address_space
 
 if TYPE_CHECKING:
     from stepreel.evaluation.results import Results
@@ -59,6 +60,7 @@ def score(
     per-video, per-video-pooled. Measures of storyboards: coverage, borders.
     """
     with report_errors(), showing_left_out():
+        check_address_space(SPACE_FOR_SCORES)
         from stepreel.evaluation.metrics.localization import PROTOCOLS
         from stepreel.evaluation.score_predictions import score as score_predictions
 

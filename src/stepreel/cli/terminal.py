@@ -18,6 +18,7 @@ from stepreel.system.interrupts import preserve_interrupts
 LACK_OF_MEMORY = (
     *("allocate memory", "out of memory", "insufficient memory", "bad alloc", "bad_alloc"),
     *("failed to map segment", "start new thread", "resource temporarily unavailable"),
+    "error return without exception set",  # Python, once it cannot even make a MemoryError
 )
 DONE, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
 
@@ -102,10 +103,15 @@ def exit_interrupted(text: str) -> NoReturn:
     code, and the process would end by a signal instead.
     """
     warn(text)
+    exit_now(INTERRUPTED)
+
+
+def exit_now(status: int) -> NoReturn:
+    """End the process without what libraries do at a normal exit."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()
-    os._exit(INTERRUPTED)
+    os._exit(status)
 
 
 @contextlib.contextmanager
@@ -140,5 +146,17 @@ def is_lack_of_memory(problem: BaseException) -> bool:
     >>> is_lack_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
     True
     """
-    text = str(problem).lower()
-    return isinstance(problem, MemoryError) or any(sign in text for sign in LACK_OF_MEMORY)
+    return any(
+        isinstance(reason, MemoryError)
+        or any(sign in str(reason).lower() for sign in LACK_OF_MEMORY)
+        for reason in chained(problem)
+    )
+
+
+def chained(problem: BaseException | None) -> list[BaseException]:
+    """Return an exception and those it was raised from or during, the latest first."""
+    found: list[BaseException] = []
+    while problem is not None and problem not in found:
+        found.append(problem)
+        problem = problem.__cause__ or problem.__context__
+    return found

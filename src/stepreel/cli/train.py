@@ -78,10 +78,10 @@ def train(
     when the same command is run again.
     """
     with report_errors():
+        usable = usable_device(device)  # before libraries are loaded that need much memory
         from stepreel.system.locks import lock_output
         from stepreel.task import load_task
 
-        usable = usable_device(device)
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.system.interrupts import delay_interrupts, preserve_interrupts
+from stepreel.system.machine import SPACE_FOR_VIDEO, check_address_space
 from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Entry
 from stepreel.video.moments import Moment
@@ -65,6 +66,7 @@ class AppearanceCue:
     def prepare(self, folder: Path) -> None:
         """Load the network; on first use, export it to `folder` (about ten seconds)."""
         if self._session is None:
+            check_address_space(SPACE_FOR_VIDEO)
             import onnxruntime
 
             options = onnxruntime.SessionOptions()

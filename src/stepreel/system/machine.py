@@ -21,7 +21,13 @@ CONTAINER_MEMORY = (  # limit, use and statistics, in the two versions of contro
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
 )
 
-ROOM_FOR_TORCH = 900_000_000  # bytes; with less, its libraries end the process when loaded
+# Bytes of address space. With less, libraries may crash the process or never end, which cannot be
+# caught, so the limit is checked first. Measured on two cores with benchmarks/memory_limits.py.
+SPACE_FOR_LEARNING = 1_900_000_000
+SPACE_FOR_VIDEO = 2_500_000_000  # to prepare the appearance network, and to learn
+SPACE_FOR_TORCH = 1_200_000_000
+SPACE_FOR_SCORES = 900_000_000
+ROOM_FOR_TORCH = 900_000_000  # beyond what other libraries in the process already use
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
@@ -70,11 +76,34 @@ def _free_address_space() -> int | None:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
+        if (limit := _address_space()) is not None:
             pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
             return limit - pages * resource.getpagesize()
     return None
+
+
+def _address_space() -> int | None:
+    """Return the limit that `ulimit -v` sets, in bytes; None without one."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        return None if limit == resource.RLIM_INFINITY else limit
+    return None
+
+
+def check_address_space(n_bytes: int) -> None:
+    """Raise StepreelError if `ulimit -v` allows this process fewer than `n_bytes` in all.
+
+    Called before the libraries that need them are loaded.
+    """
+    limit = _address_space()
+    if limit is not None and limit < n_bytes:
+        raise StepreelError(
+            f"not enough memory: this process is limited to {limit / 1e9:.1f} GB (ulimit -v), and "
+            f"needs at least {n_bytes / 1e9:.1f} GB; raise the limit, or remove it with "
+            "`ulimit -v unlimited`"
+        )
 
 
 def _free_memory_of_container(most: str, used: str, statistics: str) -> int:
@@ -116,11 +145,12 @@ def usable_device(name: str) -> Device:
     Called first, so that a missing device is reported before hours of extraction.
     """
     device = check_device(name)
-    limit = None if "torch" in sys.modules else _free_address_space()
-    if limit is not None and limit < ROOM_FOR_TORCH:
+    check_address_space(SPACE_FOR_LEARNING)
+    free = _free_address_space()
+    if free is not None and "torch" not in sys.modules and free < ROOM_FOR_TORCH:
         raise StepreelError(
-            f"this process may use {max(0, limit) / 1e9:.1f} GB more of memory (ulimit -v); "
-            f"PyTorch needs {ROOM_FOR_TORCH / 1e9:.1f} GB: raise the limit"
+            f"not enough memory: {max(0, free) / 1e9:.1f} GB are left of this process's limit "
+            f"(ulimit -v), and PyTorch needs {ROOM_FOR_TORCH / 1e9:.1f} GB; raise the limit"
         )
     if device in ("cuda", "mps"):
         pick_device(device)
