@@ -115,8 +115,8 @@ def test_a_recording_without_read_permission_is_reported(folder, tmp_path):
         (["--preset", "quik"], ["unknown preset 'quik'", "known:", "quick"]),
         (["--set", "train.epoch=3"], ["unknown setting 'train.epoch'", "epochs"]),
         (["--set", "extract.cues=taste"], ["unknown cue 'taste'", "appearance", "motion"]),
-        (["-k", "0"], ["n_clusters"]),
-        (["--top", "0"], ["top"]),
+        (["--set", "key_steps.n_clusters=0"], ["key_steps.n_clusters='0'", "from 1 to 1000"]),
+        (["--set", "key_steps.top=0"], ["key_steps.top='0'", "from 1 to 1000000"]),
     ],
 )
 def test_invalid_options_are_explained(folder, tmp_path, arguments, words):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stepreel.cli.options import Cache
+from stepreel.cli.options import Cache, check_cache
 from stepreel.cli.terminal import counted, report_errors, say, show
 
 KINDS = {
@@ -41,7 +41,7 @@ def cache(
         from stepreel.system.cache import format_size, set_limit, trim
         from stepreel.system.machine import cache_folder
 
-        root = cache if cache is not None else cache_folder()
+        root = check_cache(cache) or cache_folder()
         if limit is not None:
             set_limit(root, limit)
         if clear or limit is not None:

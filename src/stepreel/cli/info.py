@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from stepreel.cli.options import Cache
+from stepreel.cli.options import Cache, check_cache
 from stepreel.cli.terminal import report_errors, show
 from stepreel.system.machine import SPACE_FOR_TORCH, check_address_space
 
@@ -45,7 +45,7 @@ def info(cache: Cache = None) -> None:
         from stepreel.system.machine import cache_folder, pick_device, usable_cores
         from stepreel.version import __version__
 
-        folder = cache if cache is not None else cache_folder()
+        folder = check_cache(cache) or cache_folder()
         size = format_size(sum(file.size for file in cached_files(folder)))
         registries = _registries()
         rows = {

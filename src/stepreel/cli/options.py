@@ -25,14 +25,15 @@ NoCache = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Clusters = Annotated[
-    int | None, typer.Option("--clusters", "-k", help="Number of kinds of steps (7).")
+    int | None,
+    typer.Option("--clusters", "-k", min=1, max=1000, help="Number of kinds of steps (7)."),
 ]
 Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting: train.epochs=50."),
 ]
-Seed = Annotated[int | None, typer.Option(help="Random seed (0).")]
+Seed = Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Random seed (0).")]
 EmbedCues = Annotated[
     str | None,
     typer.Option(metavar="CUE,CUE", help="Cues to embed and cluster by: names, main or all."),
@@ -78,7 +79,16 @@ def open_store(cache: Path | None, *, no_cache: bool = False) -> AbstractContext
 
     if no_cache and cache is not None:
         raise SettingsError("--cache names a folder, but --no-cache uses none; leave one out")
-    return open_cache(False if no_cache else cache)
+    return open_cache(False if no_cache else check_cache(cache))
+
+
+def check_cache(cache: Path | None) -> Path | None:
+    """Return the cache folder that was named; SettingsError if it is a file."""
+    from stepreel.errors import SettingsError
+
+    if cache is not None and cache.exists() and not cache.is_dir():
+        raise SettingsError(f"--cache {cache}: is a file; expected a folder, which may be new")
+    return cache
 
 
 def feature_reading(cues: str | None, fps: float | None, times: Path | None) -> FeatureReading:

@@ -65,6 +65,8 @@ def run(
     top: Annotated[
         int | None,
         typer.Option(
+            min=1,
+            max=1_000_000,
             help="Show at most this many steps, the clearest ones; default: all of 1 s or more.",
         ),
     ] = None,

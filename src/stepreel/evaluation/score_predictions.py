@@ -29,7 +29,7 @@ from stepreel.evaluation.truth.common_moments import (
     TimedLabels,
     moments_in_common,
 )
-from stepreel.evaluation.truth.formats import find_label_files
+from stepreel.evaluation.truth.formats import FORMATS, find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
 from stepreel.evaluation.truth.step_list import MOST_STEPS, number_by_name
 from stepreel.evaluation.write_results import Evaluation, write_evaluation
@@ -172,7 +172,10 @@ def read_truth(
         except DatasetError as problem:
             problems.report(str(problem))
     if not files:
-        raise DatasetError(f"{folder}: contains no file of true steps")
+        raise DatasetError(
+            f"{folder}: contains no file of true steps; expected a file per recording, in one of "
+            f"these formats: {', '.join(FORMATS)}"
+        )
     steps = number_by_name(
         (label for file in files.values() for label in file.labels),
         numbers_decide=all(file.format.numbers_decide for file in files.values()),

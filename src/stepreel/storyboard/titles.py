@@ -138,12 +138,16 @@ def _titles(rows: Sequence[tuple[str, str, str]], origin: str, n_recordings: int
 
 def _read(path: Path) -> str:
     try:
+        if not path.exists():
+            raise SettingsError(f"{path}: does not exist; expected a CSV file of titles")
         if not path.is_file():
             raise SettingsError(f"{path}: is not a file; expected a CSV file of titles")
         if path.stat().st_size > _MOST_BYTES:
-            raise SettingsError(f"{path}: is too large for a list of titles (over 1 MB)")
+            raise SettingsError(f"{path}: is too large (over 1 MB); expected a CSV file of titles")
         return path.read_bytes().decode("utf-8-sig")
     except OSError as problem:
         raise SettingsError(f"{path}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:
-        raise SettingsError(f"{path}: is not UTF-8 text; save it as UTF-8 CSV") from problem
+        raise SettingsError(
+            f"{path}: is not UTF-8 text; expected a CSV file of titles, saved as UTF-8"
+        ) from problem

@@ -39,6 +39,10 @@ def read_contract(
     """
     try:
         text = read_regular(path).decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise StepreelError(
+            f"{path}: does not exist; expected {expected}; check the name and folder"
+        ) from None
     except OSError as problem:
         raise StepreelError(f"{path}: cannot be read ({problem.strerror})") from problem
     except UnicodeDecodeError as problem:
