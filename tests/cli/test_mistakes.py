@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
         ("info --cache file", "--cache file: is a file; expected a folder"),
         ("run a.npz --titles no.csv", "no.csv: does not exist; expected a CSV file of titles"),
         ("run a.npz --titles binary.csv", "not UTF-8 text; expected a CSV file of titles"),
-        ("render empty", "storyboard.json: does not exist; expected a storyboard"),
+        ("render empty", "empty: there is no storyboard.json in it, nor in the folders in it"),
         ("render a.npz/x", "a.npz/x: does not exist; expected a storyboard"),
         ("score --truth empty --prediction labels", "no file of true steps; expected a file per"),
         ("rum a.npz", "No such command 'rum'. Did you mean 'run'?"),

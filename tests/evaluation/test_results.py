@@ -74,7 +74,7 @@ def test_a_file_of_a_later_version_says_to_upgrade(tmp_path):
 
 
 def test_a_missing_or_foreign_file_is_explained(tmp_path):
-    with pytest.raises(StepreelError, match="cannot be read"):
+    with pytest.raises(StepreelError, match="does not exist; expected results"):
         read_results(tmp_path / "nowhere.json")
     (tmp_path / "results.json").write_bytes(b"\xff\xfe")
     with pytest.raises(StepreelError, match="not UTF-8"):
