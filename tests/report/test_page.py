@@ -306,3 +306,17 @@ def test_one_step_with_a_title_of_its_own_does_not_rename_its_kind():
     titles[2] = "Fold, then glue"
     board = make_board(extents, titles=titles, duration=120)
     assert [card.title for card in cards_of(board)] == ["Fold", "Step B"]
+
+
+def test_the_card_of_a_kind_shows_the_median_of_its_visits_and_their_range():
+    extents = [(2.0 * i, 2.0 * i + 1, 2.0 * i + 2, 0) for i in range(41)]
+    board = make_board(extents, duration=82)
+    steps = [
+        step.model_copy(update={"confidence": 0.9 if step.index == 1 else step.index / 200})
+        for step in board.steps
+    ]
+    page = render_page(board.model_copy(update={"steps": steps}), pictures={})
+    words = "Confidence 11 %, the median of 41 visits, 1 to 90 %"
+    assert f'title="{words}: {board.confidence.meaning}"' in page
+    assert f'aria-label="{words}"' in page
+    assert 'aria-hidden="true">11 %</span>' in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import median
 
 from stepreel.report.kind_titles import kind_titles
 from stepreel.storyboard.letters import letter
@@ -25,6 +26,25 @@ class Card:
     title: str
     visits: list[KeyStep] = field(default_factory=list)
     repeats: list[KeyStep] = field(default_factory=list)
+
+    @property
+    def confidence(self) -> float:
+        """The step's confidence; of a kind, the median over its visits."""
+        return median(step.confidence for step in self.visits or [self.step])
+
+    @property
+    def confidence_in_words(self) -> str:
+        """The confidence in percent; of several visits, also how many there are and their range.
+
+        >>> steps = [KeyStep.model_construct(confidence=value) for value in (0.48, 0.03, 0.31)]
+        >>> Card(steps[0], "Step A", visits=steps).confidence_in_words
+        'Confidence 31 %, the median of 3 visits, 3 to 48 %'
+        """
+        words = f"Confidence {100 * self.confidence:.0f} %"
+        if len(self.visits) < 2:
+            return words
+        percent = [round(100 * visit.confidence) for visit in self.visits]
+        return f"{words}, the median of {len(percent)} visits, {min(percent)} to {max(percent)} %"
 
 
 def is_folded(board: Storyboard) -> bool:
