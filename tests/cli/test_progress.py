@@ -112,6 +112,12 @@ def test_the_time_left_is_about_or_at_most_what_the_speed_so_far_gives():
         assert (stage.left, stage.percent, stage.is_finished) == ("", "100 %", True)
 
 
+def test_the_time_spent_is_never_more_than_has_passed():
+    stage = Stage("learning", done=0, total=0)
+    stage.began -= 61
+    assert stage.so_far == "1 min so far"
+
+
 def test_a_hundred_percent_is_shown_only_at_the_end():
     stage = Stage("extracting", done=0, total=1000)
     stage.report(999.9, 1000)

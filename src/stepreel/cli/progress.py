@@ -82,7 +82,7 @@ class Stage:
     @property
     def so_far(self) -> str:
         """What is done, spent and left, in words."""
-        spent = f"{rounded(time.monotonic() - self.began)} so far"
+        spent = f"{rounded_down(time.monotonic() - self.began)} so far"
         return ", ".join(filter(None, [self.percent, spent, self.left]))
 
 
@@ -95,9 +95,22 @@ def rounded(seconds: float) -> str:
     if seconds <= 55:
         return f"{math.ceil(seconds) if seconds < 10 else 5 * math.ceil(seconds / 5)} s"
     minutes = math.ceil(seconds / 60)
+    return _in_words(minutes if minutes < 60 else 10 * math.ceil(minutes / 10))
+
+
+def rounded_down(seconds: float) -> str:
+    """Round a duration down, because so much time has really passed.
+
+    >>> rounded_down(7.2), rounded_down(59.9), rounded_down(61), rounded_down(3725)
+    ('7 s', '59 s', '1 min', '1 h 2 min')
+    """
+    return f"{int(seconds)} s" if seconds < 60 else _in_words(int(seconds) // 60)
+
+
+def _in_words(minutes: int) -> str:
     if minutes < 60:
         return f"{minutes} min"
-    hours, minutes = divmod(10 * math.ceil(minutes / 10), 60)
+    hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
