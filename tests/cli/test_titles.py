@@ -75,6 +75,7 @@ def test_an_edited_storyboard_is_kept_and_the_others_are_written(takes):
     assert done.returncode == 1
     assert "was edited by hand" in done.stderr
     assert "--force" in done.stderr
+    assert done.stdout.endswith("\n1 done, 1 kept\n")
     assert json.loads(path.read_text()) == content
     assert (takes / "out" / "two" / "storyboard.html").exists()
     index = (takes / "out" / "index.html").read_text()
@@ -83,3 +84,20 @@ def test_an_edited_storyboard_is_kept_and_the_others_are_written(takes):
 
     assert run(takes, "--force", names=("one", "two")).returncode == 0
     assert board_of(takes)["steps"][0]["title"] == "Step A"
+
+
+def test_a_run_that_could_only_keep_what_was_edited_says_so(takes):
+    assert run(takes).returncode == 0
+    path = takes / "out" / "one" / "storyboard.json"
+    path.write_text(path.read_text().replace("Step A", "Mine"))
+    (takes / "broken.npz").write_bytes(b"no archive")
+
+    alone = run(takes)
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "was edited by hand and is kept as it is" in alone.stderr
+
+    both = run(takes, names=("one", "broken"))
+    assert both.returncode == 2
+    assert both.stdout == "0 done, 1 kept, 1 failed\n"
+    assert "was edited by hand and is kept as it is" in both.stderr
+    assert "broken.npz" in both.stderr

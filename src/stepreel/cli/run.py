@@ -199,7 +199,21 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
     if len(sources) > 1:
         if task_run.written is not None and task_run.written.index is not None:
             say(f"all recordings: {task_run.written.index}")
-        say(f"{len(boards)} done, {len(task_run.failures)} failed")
+        say(_count(task_run))
+
+
+def _count(task_run: TaskRun) -> str:
+    """Count what became of the recordings; an edited storyboard that was kept did not fail."""
+    n_done, n_kept = 0, 0
+    if task_run.written is not None:
+        n_done, n_kept = len(task_run.written.boards), len(task_run.written.kept)
+    n_failed = len(task_run.failures) - n_kept
+    counts = [f"{n_done} done"]
+    if n_kept:
+        counts.append(f"{n_kept} kept")
+    if n_failed or not n_kept:
+        counts.append(f"{n_failed} failed")
+    return ", ".join(counts)
 
 
 def step_lines(board: Storyboard) -> list[str]:
