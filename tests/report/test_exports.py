@@ -12,6 +12,7 @@ from boards import as_features, make_board
 from stepreel.report import EXPORTS
 from stepreel.report.exports.chapters import chapters_of
 from stepreel.report.exports.youtube import youtube_problem
+from stepreel.storyboard.schema import TimelineSpan
 
 
 def starts_of(extents, **options):
@@ -132,6 +133,28 @@ def test_youtube_starts_at_zero_with_an_opening_chapter():
 def test_youtube_does_not_stretch_a_step_over_what_is_not_shown():
     lines = youtube([(0, 5, 20, 0), (60, 61, 62, 1), (75, 80, 90, 2)], duration=95)
     assert lines == ["0:00 Step 1", "0:20 Between steps", "1:00 Step 2", "1:15 Step 3"]
+
+
+def test_youtube_does_not_deny_steps_that_are_not_shown():
+    board = make_board([(40, 45, 60, 0), (90, 95, 110, 1), (140, 145, 160, 2)], duration=190)
+
+    def lines(*hidden, **settings):
+        spans = [span for span in board.timeline if span.kind == "step"]
+        spans += [
+            TimelineSpan(start=start, end=end, kind="left-out", cluster=cluster)
+            for start, end, cluster in hidden
+        ]
+        changes = {"timeline": spans, "settings": {"key_steps": settings}}
+        text = EXPORTS["youtube"].make(board.model_copy(update=changes))
+        return [line.partition(" ")[2] for line in text.splitlines()][::2]
+
+    assert lines((10, 20, 3), (70, 71, 4)) == [
+        *("Other steps", "Other steps", "Between steps", "Between steps"),
+    ]
+    # Too short for a step; a pause; too short for what was asked for.
+    assert lines((70, 70.5, 3), (120, 125, None))[1:3] == ["Between steps", "Between steps"]
+    assert lines((70, 72, 3), min_step_seconds=3.0)[1] == "Between steps"
+    assert lines()[0] == "Start"
 
 
 def test_youtube_moves_a_first_step_that_begins_soon_to_zero():

@@ -2,7 +2,7 @@
 
 YouTube knows only where chapters start: each lasts until the next one. A stretch without a step
 therefore gets a line of its own if it is long enough for one, or the step before it would seem to
-go on.
+go on. If it holds steps that are not shown, the line says so.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ _MAX_TITLE = 100
 _MAX_TEXT = 5000
 _OPENING = "Start"
 _NO_STEP = "Between steps"
+_HIDDEN_STEPS = "Other steps"
+_SHORTEST_STEP_SECONDS = 1.0  # if the settings do not say
 
 
 def to_youtube(board: Storyboard) -> str:
     """Write one line per chapter; `youtube_problem` says if YouTube will not show them."""
     lines = [
-        f"{clock(chapter.start / 1000)} {_short_title(chapter.title or _empty_title(chapter))}"
+        f"{clock(chapter.start / 1000)} "
+        f"{_short_title(chapter.title or _empty_title(chapter, board))}"
         for chapter in _merged_chapters(board)
     ]
     return "\n".join(lines) + "\n"
@@ -90,8 +93,32 @@ def _without_gaps(board: Storyboard) -> list[Chapter]:
     return lined_up
 
 
-def _empty_title(chapter: Chapter) -> str:
+def _empty_title(chapter: Chapter, board: Storyboard) -> str:
+    if _hides_steps(chapter, board):
+        return _HIDDEN_STEPS
     return _NO_STEP if chapter.start else _OPENING
+
+
+def _hides_steps(chapter: Chapter, board: Storyboard) -> bool:
+    """Tell whether steps that are not shown, as because of --top, are in this stretch.
+
+    Half a second of one is enough, because the stretch is in whole seconds.
+    """
+    offset = board.recording.player_offset_seconds
+    start, end = chapter.start / 1000 - offset, chapter.end / 1000 - offset
+    shortest = _shortest_step_seconds(board) - 1e-6
+    return any(
+        span.seconds >= shortest and min(end, span.end) - max(start, span.start) >= 0.5
+        for span in board.timeline
+        if span.kind == "left-out" and span.cluster is not None
+    )
+
+
+def _shortest_step_seconds(board: Storyboard) -> float:
+    """Return what a step has to last; a storyboard's settings may be of any version, or edited."""
+    choice = board.settings.get("key_steps")
+    shortest = choice.get("min_step_seconds") if isinstance(choice, dict) else None
+    return shortest if isinstance(shortest, float) else _SHORTEST_STEP_SECONDS
 
 
 def _in_whole_seconds(chapter: Chapter) -> Chapter:
