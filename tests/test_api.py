@@ -169,6 +169,12 @@ def test_steps_get_the_names_you_give_them(shelf):
     assert result.steps[1].title == "Look inside"
 
 
+def test_a_name_that_no_recording_can_use_is_logged_once(caplog):
+    results = find_key_steps([hands(), hands()], titles={"A": "Open", "Q": "?"}, clusters=4, **FAST)
+    assert caplog.messages == ["titles: names kind Q, found in none of the recordings"]
+    assert "kind Q" not in str([result.storyboard.notes for result in results])
+
+
 def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
     find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
     folder = tmp_path / "out" / "shelf"

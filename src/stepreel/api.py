@@ -149,6 +149,7 @@ def find_key_steps(
     check_choice(video)
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
+    named = _as_titles(titles, len(sources))
     with open_cache(cache, hold=True) as store:
         task_run = pipeline.run(
             sources,
@@ -158,7 +159,7 @@ def find_key_steps(
             model=_as_model(model),
             reading=_reading(cues, fps, times),
             output=None if output is None else Path(output),
-            titles=_as_titles(titles, len(sources)),
+            titles=named,
             force=force,
             video=video,
             device=usable_device(device),
@@ -169,6 +170,9 @@ def find_key_steps(
         for reason in [*task_run.written.failures.values(), *task_run.written.unsaved]:
             raise OutputError(reason)
     results = list(task_run.results.values())
+    clusters = [[step.cluster for step in result.steps] for result in results]
+    if named and (unused := named.unused_by_all(clusters)):
+        log.warning("%s", unused)
     for result in results:
         result.store = store
     return results if is_list else results[0]

@@ -79,11 +79,31 @@ def test_the_folder_of_a_task_stands_for_all_its_storyboards(task, tmp_path):
         board = read_storyboard(task / name / "storyboard.json")
         expected = {0: "Open the box", 1: "Step 2", 2: "Step 4"}
         assert [s.title for s in board.steps] == [expected[s.cluster] for s in board.steps]
-        assert "kind Q" in board.notes[-1]
+        assert "kind Q" not in str(board.notes)
         assert is_edited(board)  # or `stepreel run` would overwrite the names
         for file in ("storyboard.html", "steps.csv", "steps.md", "chapters.vtt"):
             assert "Open the box" in (task / name / file).read_text(), file
     assert "Open the box" in index_of(task)
+    unused = "stepreel: titles.csv: names kind Q, found in none of the recordings"
+    assert done.stderr.splitlines().count(unused) == 1
+
+
+def test_a_kind_that_only_one_of_several_recordings_has_is_no_problem(task, tmp_path):
+    edit(task / "two", lambda content: content["steps"].pop())  # the only step of kind C
+    (tmp_path / "titles.csv").write_text("C,Close the box\n")
+    done = stepreel("render", task, "--titles", tmp_path / "titles.csv")
+    assert (done.returncode, "kind C" in done.stderr + done.stdout) == (0, False)
+    notes = [read_storyboard(task / name / "storyboard.json").notes for name in ("one", "two")]
+    assert "kind C" not in str(notes)
+
+
+def test_titles_that_the_only_recording_lacks_are_noted_and_printed(task, tmp_path):
+    (tmp_path / "titles.csv").write_text("A,Open the box\nQ,Never\n")
+    done = stepreel("render", task / "one", "--titles", tmp_path / "titles.csv")
+    note = "Not found in this recording, but named in titles.csv: kind Q."
+    assert read_storyboard(task / "one" / "storyboard.json").notes[-1] == note
+    assert f"  note: {note}\n" in done.stdout
+    assert "found in none" not in done.stderr
 
 
 def test_numbers_of_steps_name_the_steps_of_one_recording_only(task, tmp_path):

@@ -43,8 +43,19 @@ def test_titles_are_everywhere(takes):
         folder = takes / "out" / name
         for file in ("storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"):
             assert "Open the box" in (folder / file).read_text(), file
-        assert "kind Q" in board_of(takes, name)["notes"][-1]
+        assert "kind Q" not in str(board_of(takes, name)["notes"])
+    unused = "stepreel: titles.csv: names kind Q, found in none of the recordings"
+    assert done.stderr.splitlines().count(unused) == 1
     assert "Open the box" in done.stdout
+
+
+def test_the_storyboard_of_a_single_recording_names_unused_titles(takes):
+    (takes / "titles.csv").write_text("A,Open the box\nQ,Never\n9,Nor this\n")
+    done = run(takes, "--titles", takes / "titles.csv")
+    note = "Not found in this recording, but named in titles.csv: kind Q, step 9."
+    assert board_of(takes)["notes"][-1] == note
+    assert f"  note: {note}\n" in done.stdout
+    assert "found in none" not in done.stderr
 
 
 def test_without_titles_steps_are_named_by_kind(takes):

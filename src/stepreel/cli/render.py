@@ -12,6 +12,7 @@ from stepreel.cli.options import unique_paths
 from stepreel.cli.terminal import NOTHING_DONE, SOME_FAILED, counted, report_errors, say, warn
 
 if TYPE_CHECKING:
+    from stepreel.storyboard.schema import Storyboard
     from stepreel.storyboard.titles import Titles
 
 
@@ -39,16 +40,19 @@ def render(
     from stepreel.errors import OutputError, StepreelError
     from stepreel.storyboard.titles import read_titles
 
-    done: list[Path] = []
+    done: dict[Path, Storyboard] = {}
     with report_errors():
         paths, empty = _find_storyboards(storyboards)
         named = None if titles is None else read_titles(titles, n_recordings=len(paths))
         for path in paths:
             try:
-                _render(path, named)
-                done.append(path)
+                done[path] = _render(path, named)
             except (StepreelError, OutputError) as problem:
                 warn(f"stepreel: {problem}")
+        if named and done:
+            clusters = [[step.cluster for step in board.steps] for board in done.values()]
+            if unused := named.unused_by_all(clusters):
+                warn(f"stepreel: {unused}")
         is_whole = _rebuild_indexes(done) and len(done) == len(paths) and not empty
         if not done:
             raise typer.Exit(NOTHING_DONE)
@@ -67,7 +71,7 @@ def _find_storyboards(named: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return unique_paths([file for files in found.values() for file in files]), empty
 
 
-def _render(path: Path, titles: Titles | None) -> None:
+def _render(path: Path, titles: Titles | None) -> Storyboard:
     from stepreel.report.missing_video import video_problem
     from stepreel.report.pictures import retake_pictures
     from stepreel.report.write import PAGE, render_again
@@ -84,7 +88,10 @@ def _render(path: Path, titles: Titles | None) -> None:
     for problem in filter(None, [*problems, video_problem(board, path.parent)]):
         warn(f"stepreel: {path}: {problem}")
     say(f"{board.title}: {counted(len(board.steps), 'step')}")
+    for note in titles.unused_note(step.cluster for step in board.steps) if titles else ():
+        say(f"  note: {note}")
     say(f"  storyboard: {path.parent / PAGE}")
+    return board
 
 
 def _rebuild_indexes(rendered: Iterable[Path]) -> bool:

@@ -178,7 +178,7 @@ def find(
 
 
 def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
-    """Print the steps and the storyboard's path of every recording, then the failures."""
+    """Print the steps and the storyboard's path of every recording, then what went wrong."""
     boards = {} if task_run.written is None else task_run.written.boards
     for position, board in boards.items():
         assert task_run.written is not None
@@ -196,10 +196,21 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
     unsaved = [] if task_run.written is None else task_run.written.unsaved
     for reason in [*(task_run.failures[p] for p in sorted(task_run.failures)), *unsaved]:
         warn(f"stepreel: {reason}")
+    if unused := _unused_titles(task_run):
+        warn(f"stepreel: {unused}")
     if len(sources) > 1:
         if task_run.written is not None and task_run.written.index is not None:
             say(f"all recordings: {task_run.written.index}")
         say(_count(task_run))
+
+
+def _unused_titles(task_run: TaskRun) -> str | None:
+    """Return a warning if titles name kinds that none of several recordings has."""
+    results = list(task_run.results.values())
+    titles = results[0].titles if results else None
+    if titles is None:
+        return None
+    return titles.unused_by_all([step.cluster for step in result.steps] for result in results)
 
 
 def _count(task_run: TaskRun) -> str:

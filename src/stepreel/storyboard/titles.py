@@ -49,12 +49,14 @@ def _ordinal(number: int) -> str:
 class Titles:
     """Titles that a person gave: of kinds, by letter, and of single steps, by number.
 
-    file  where they were read, for messages
+    file          where they were read, for messages
+    n_recordings  whose kinds they name; one of several need not have every kind
     """
 
     kinds: Mapping[str, str] = field(default_factory=dict)
     steps: Mapping[int, str] = field(default_factory=dict)
     file: str = ""
+    n_recordings: int = 1
 
     def title_of(self, index: int, cluster: int) -> str | None:
         """Return the title of a step; the step's own counts more than its kind's."""
@@ -67,12 +69,30 @@ class Titles:
         return kinds + [f"step {index}" for index in self.steps if index > n_steps]
 
     def unused_note(self, clusters: Iterable[int]) -> list[str]:
-        """Return a note if titles name what does not exist; `clusters` has one item per step."""
+        """Return a note if titles name what does not exist; `clusters` has one item per step.
+
+        None of several recordings has one, see `unused_by_all`.
+        """
+        if self.n_recordings > 1:
+            return []
         clusters = list(clusters)
         unused = self.unused(len(clusters), set(clusters))
         if not unused:
             return []
         return [f"Not found in this recording, but named in {self.file}: {', '.join(unused)}."]
+
+    def unused_by_all(self, recordings: Iterable[Iterable[int]]) -> str | None:
+        """Return a warning if titles name kinds that none of several recordings has.
+
+        recordings  the clusters of each one's steps
+
+        >>> Titles({"B": "Fold", "Q": "Cut"}, {}, "t.csv", 2).unused_by_all([[0], [0, 1, 0]])
+        't.csv: names kind Q, found in none of the recordings'
+        """
+        unused = self.unused(0, {cluster for clusters in recordings for cluster in clusters})
+        if self.n_recordings < 2 or not unused:
+            return None
+        return f"{self.file}: names {', '.join(unused)}, found in none of the recordings"
 
 
 def read_titles(path: Path, *, n_recordings: int = 1) -> Titles:
@@ -133,7 +153,7 @@ def _titles(rows: Sequence[tuple[str, str, str]], origin: str, n_recordings: int
             f"{origin}: names step {min(steps)}, but there are {n_recordings} recordings, each "
             "with its own steps; name kinds (A, B, …), which they share"
         )
-    return Titles(kinds, steps, readable(Path(origin).name))
+    return Titles(kinds, steps, readable(Path(origin).name), n_recordings)
 
 
 def _read(path: Path) -> str:
