@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from boards import make_board
 
+from stepreel.config import KeyStepSettings
+from stepreel.steps.key_steps import KeySteps, Segment
+from stepreel.storyboard import notes
 from stepreel.storyboard.editing import make_consistent, seal, with_titles
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE, is_unclear
-from stepreel.storyboard.titles import titles_by_name
+from stepreel.storyboard.titles import Titles, titles_by_name
+from stepreel.types import Clustering
 
 LIMITED = "4 of the 9 steps found are shown, the clearest ones, because at most 4 were asked for."
 KINDS = "Found 3 of the 7 kinds of steps asked for: its moments differ too little for more."
@@ -100,3 +105,77 @@ def test_new_titles_replace_the_note_about_unused_ones():
         OTHER,
         "Not found in this recording, but named in titles: kind Q.",
     ]
+
+
+# Notes are recognised by their wording: these are written by the code that writes them in a run.
+
+
+def found(*, shown, hidden=(), confidence=0.75):
+    """Return key steps of these clusters, one moment each."""
+
+    def segments(clusters):
+        return [
+            Segment(cluster, np.array([0]), 0, 0.1, margin=0.5, confidence=confidence)
+            for cluster in clusters
+        ]
+
+    nobody = np.zeros(0, np.int64)
+    return KeySteps(segments(shown), segments(hidden), nobody, nobody.astype(bool))
+
+
+def limited(**choice):
+    key_steps = found(shown=(0, 1, 0, 2), hidden=(1, 1, 0))
+    (note,) = notes._hidden_note(key_steps, KeyStepSettings.model_validate(choice))
+    return note
+
+
+def missing_kinds(n_clusters, labels):
+    labels = np.array(labels)
+    flat = np.zeros(len(labels), np.float32)
+    clustering = Clustering(
+        np.arange(len(labels)) / 4, labels, flat, flat, labels < 0, n_clusters=n_clusters
+    )
+    key_steps = found(shown=(0, 1, 0, 2))
+    (note,) = notes._missing_kinds_note(clustering, key_steps, KeyStepSettings(n_clusters=7))
+    return note
+
+
+def gone(steps):
+    return steps[:2]
+
+
+@pytest.mark.parametrize("note", [limited(top=4), limited()])
+def test_a_note_about_hidden_steps_is_recognised_as_it_is_written(edit, note):
+    assert note.startswith("4 of the 7 steps found are shown")
+    assert edit([note, OTHER], renamed) == [note, OTHER]
+    assert edit([note, OTHER], gone) == [OTHER]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        missing_kinds(7, range(7)),  # some never last
+        missing_kinds(4, range(4)),  # there are fewer
+        missing_kinds(7, range(3)),  # some do not occur
+    ],
+)
+def test_a_note_about_missing_kinds_is_recognised_as_it_is_written(edit, note):
+    assert edit([note, OTHER], renamed) == [note, OTHER]
+    assert edit([note, OTHER], gone) == [OTHER]
+
+
+@pytest.mark.parametrize("file", ["titles.csv", "a: b, kind C.csv"])
+def test_a_note_about_unused_titles_is_recognised_as_it_is_written(edit, file):
+    titles = Titles({"F": "Fold", "Q": "Cut"}, {2: "Turn", 9: "Close"}, file)
+    (note,) = titles.unused_note([0, 1, 0, 2])
+    assert edit([note, OTHER], renamed) == [note, OTHER]
+    assert edit([note, OTHER], with_one_by_hand) == [note.replace("kind F, ", ""), OTHER]
+    named = make_board().model_copy(update={"notes": [note, OTHER]})
+    assert with_titles(named, titles_by_name({"A": "Open"})).notes == [OTHER]
+
+
+def test_the_note_about_unclear_steps_is_recognised_as_it_is_written(edit):
+    (note,) = notes._unclear_note(found(shown=(0, 1, 0, 2), confidence=0.0))
+    assert is_unclear(make_board().model_copy(update={"notes": [note]}))
+    assert edit([note, OTHER], renamed, confidence=0.01) == [note, OTHER]
+    assert edit([note, OTHER], renamed) == [OTHER]
