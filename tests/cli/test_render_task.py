@@ -36,7 +36,7 @@ def test_the_index_above_follows_an_edit_and_keeps_order_and_failures(task):
     edit(task / "one", lambda content: content["steps"][0].update(title="Open the box"))
     done = stepreel("render", "storyboard.json", cwd=task / "one")
     assert done.returncode == 0, done.stderr
-    assert "all recordings: " in done.stdout
+    assert "all recordings: ../index.html\n" in done.stdout
     page = index_of(task)
     assert "Open the box" in page
     assert page.index("./two/storyboard.html") < page.index("./one/storyboard.html")
@@ -44,6 +44,19 @@ def test_the_index_above_follows_an_edit_and_keeps_order_and_failures(task):
     before = page
     assert stepreel("render", task / "one").returncode == 0
     assert index_of(task) == before
+
+
+def test_paths_are_printed_in_the_form_in_which_they_were_given(task):
+    (task.parent / "link").symlink_to(task / "one")
+    for given, page, index in [
+        ("out/one", "out/one/storyboard.html", "out/index.html"),
+        (task / "one", task / "one" / "storyboard.html", task / "index.html"),
+        ("link", "link/storyboard.html", task / "index.html"),
+    ]:
+        done = stepreel("render", given, cwd=task.parent)
+        assert done.stdout.splitlines()[1:] == [
+            *(f"  storyboard: {page}", f"all recordings: {index}"),
+        ]
 
 
 def test_the_index_names_what_cannot_be_read_now_and_finds_it_again(task):

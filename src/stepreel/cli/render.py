@@ -101,7 +101,7 @@ def _rebuild_indexes(rendered: Iterable[Path]) -> bool:
     from stepreel.system.locks import lock_output
 
     is_whole = True
-    for folder in dict.fromkeys(path.parent.resolve().parent for path in rendered):
+    for folder, as_given in {path.parent.resolve().parent: path for path in rendered}.items():
         if not (folder / "index.html").exists():
             continue
         try:
@@ -112,5 +112,13 @@ def _rebuild_indexes(rendered: Iterable[Path]) -> bool:
             is_whole = False
             continue
         if index is not None:
-            say(f"all recordings: {index}")
+            say(f"all recordings: {_shown_index(index, as_given)}")
     return is_whole
+
+
+def _shown_index(index: Path, storyboard: Path) -> Path:
+    """Return the path of the index in the form in which a storyboard below it was named."""
+    folder = storyboard.parent
+    above = folder / ".." if folder.name in ("", "..") else folder.parent
+    # Elsewhere, if the folder is a link.
+    return above / index.name if above.resolve() == index.parent else index
