@@ -29,6 +29,10 @@ The first call says that a stage starts. The last one has done == total, also if
 """
 
 
+WAITING = "waiting"
+"""The label of waiting for another process; for whom, and why, is in the log."""
+
+
 class AtMost(float):
     """A total that may not be reached, because the work can stop early."""
 

@@ -109,9 +109,11 @@ def test_an_output_in_use_is_waited_for_with_a_message_and_ctrl_c_ends_that(fold
         line = waiting.stderr.readline()
         assert f"{Path(locked)}: is being written by process {holder.pid} on " in line
         assert line.rstrip().endswith("; waiting")
+        time.sleep(1)
         waiting.send_signal(signal.SIGINT)
         _, errors = waiting.communicate(timeout=HANGS_SECONDS)
         assert (waiting.returncode, "interrupted" in errors) == (130, True)
+        assert "waiting" not in errors  # once is enough
     finally:
         holder.kill()
         holder.communicate()

@@ -151,6 +151,15 @@ def test_a_log_gets_one_line_per_stage_and_none_if_quiet(takes, tmp_path):
     assert quiet.stdout == done.stdout
 
 
+def test_waiting_is_announced_by_the_log_alone(capsys):
+    with progress_lines(every_seconds=0.1) as progress:
+        progress("waiting 1 of 2: a.mp4", 0, 0)
+        progress("steps 1/3: waiting", 0, 0)
+        assert capsys.readouterr().err == ""
+        time.sleep(0.3)
+    assert "stepreel: steps 1/3: waiting: 0 s so far\n" in capsys.readouterr().err
+
+
 def test_a_stage_that_lasts_is_reported_regularly_until_it_ends(capsys):
     lines = []
     with progress_lines(every_seconds=0.05) as progress:

@@ -54,8 +54,7 @@ def test_the_second_process_waits_and_shows_for_whom(tmp_path, hold, caplog):
     with locked(tmp_path / "a.lock", "it is held", progress=lambda *report: shown.append(report)):
         assert time.monotonic() - began > 1
         assert read_holder(tmp_path / "a.lock").pid == os.getpid()
-    label = f"waiting for process {process.pid}"
-    assert (shown[0], shown[-1]) == ((label, 0, 0), (label, 1, 1))
+    assert (shown[0], shown[-1]) == (("waiting", 0, 0), ("waiting", 1, 1))
     assert f"it is held by process {process.pid} on {socket.gethostname()}, since 2" in caplog.text
     assert not (tmp_path / "a.lock").exists()
 

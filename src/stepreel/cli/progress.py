@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stepreel.cli.terminal import printable, warn
-from stepreel.types import AtMost, Progress, no_progress
+from stepreel.types import WAITING, AtMost, Progress, no_progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -56,6 +56,15 @@ class Stage:
     def report(self, done: float, total: float) -> None:
         """Take in a later report."""
         self.done, self.total, self.reported = done, total, time.monotonic()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is waiting for another process; labels also say of which recording or method.
+
+        >>> [Stage(f"{label} 1 of 2: a.mp4", 0, 0).is_waiting for label in ("waiting", "learning")]
+        [True, False]
+        """
+        return self.label.startswith(WAITING) or self.label.endswith(f": {WAITING}")
 
     @property
     def is_finished(self) -> bool:
@@ -150,7 +159,7 @@ def progress_lines(*, every_seconds: float = SECONDS_BETWEEN_LINES) -> Iterator[
     def report(label: str, done: float, total: float) -> None:
         with changing:
             stage, is_new = stages.report(label, done, total)
-            if is_new:
+            if is_new and not stage.is_waiting:  # that is in the log, with its reason
                 write(stage.label)
 
     def write_regularly() -> None:

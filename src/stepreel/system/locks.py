@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from stepreel.errors import OutputError
 from stepreel.system.files import read_regular
-from stepreel.types import Progress, no_progress
+from stepreel.types import WAITING, Progress, no_progress
 
 log = logging.getLogger(__name__)
 
@@ -130,23 +130,20 @@ def remove_lock(lock: FileLock) -> None:
 
 
 def _acquire(lock: FileLock, path: Path, purpose: str, progress: Progress) -> None:
-    """Acquire a lock; say once for whom this process waits, and show it as progress."""
+    """Acquire a lock; say once for whom this process waits, and show that it does as progress."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         lock.acquire(timeout=SHOWN_AFTER_SECONDS, poll_interval=POLL_SECONDS)
         return
     except Timeout:
-        holder = read_holder(path)
-        log.warning("%s by %s; waiting", purpose, holder or "another process")
+        log.warning("%s by %s; waiting", purpose, read_holder(path) or "another process")
     while True:
-        holder = read_holder(path) or holder
-        shown = f"waiting for process {holder.pid}" if holder else "waiting"
-        progress(shown, 0, 0)
+        progress(WAITING, 0, 0)
         try:
             lock.acquire(timeout=1.0, poll_interval=POLL_SECONDS)
         except Timeout:
             continue
-        progress(shown, 1, 1)
+        progress(WAITING, 1, 1)
         return
 
 
