@@ -92,9 +92,10 @@ def training_notes(plan: SamplingPlan) -> list[list[str]]:
         []
         if window.seconds == window.requested_seconds
         else [
-            f"A long recording for {plan.n_chunks} samples: moments up to {window.seconds:.1f} s "
-            f"apart were treated as similar, instead of {window.requested_seconds:g} s. "
-            "A larger train.n_chunks finds finer steps."
+            "Short steps may be missed, because this recording is long for the number of moments "
+            f"learned from: those up to {window.seconds:.1f} s apart were treated as similar, "
+            f"instead of {window.requested_seconds:g} s. More moments, if it has more, give finer "
+            "steps and take longer (train.n_chunks)."
         ]
         for window in plan.windows
     ]
