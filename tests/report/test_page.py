@@ -289,7 +289,7 @@ def test_a_page_without_clear_structure_says_so_once_near_its_top():
     page = render_page(board, pictures={})
     assert page.count("No clear structure found") == 1
     assert page.index("No clear structure found") < page.index('id="timeline"')
-    assert "several takes of the same task" in page
+    assert "other or more takes of the same task" in page  # true of one recording and of several
     assert board.notes[1] in page
     assert "No clear structure" not in render_page(make_board(), pictures={})
 
