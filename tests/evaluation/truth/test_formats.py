@@ -77,7 +77,9 @@ def board(path: Path) -> Path:
         ("pour_milk", "frames"),
         ("pour milk", "frames"),
         ("3", "frames"),
-        ("start,end,step", None),
+        ("start,end,step", "egoprocel"),
+        ("Step,start_s,end_s", "crosstask"),
+        ("begin,end,step", None),
         ("1.5,2.5,0.5", None),
         ("1;2;cut", None),
         ("1\t2\tcut it", None),
@@ -112,9 +114,9 @@ def test_an_empty_file_has_no_format(tmp_path: Path, text: str) -> None:
 
 
 def test_a_line_of_no_known_format_is_reported_with_what_was_expected(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "\nstart,end,step\n")
+    path = write(tmp_path / "a.csv", "\nbegin,end,step\n")
     with pytest.raises(
-        DatasetError, match=r"a\.csv, line 2: 'start,end,step' is not a line of a kno"
+        DatasetError, match=r"a\.csv, line 2: 'begin,end,step' is not a line of a kno"
     ):
         read_label_rows(path)
 
@@ -140,6 +142,16 @@ def test_rows_of_every_format_are_in_seconds(tmp_path: Path) -> None:
         Row(1.0, 3.0, "2 kind B"),
         Row(4.0, 6.0, "1 kind A"),
     ]
+
+
+def test_a_header_is_no_step_and_decides_which_column_is_which(tmp_path: Path) -> None:
+    by_step = write(tmp_path / "a.csv", "step,start,end\n4,0.5,2\npour,2,7\n")
+    assert read_label_rows(by_step) == [Row(0.5, 2.0, "4", 2), Row(2.0, 7.0, "pour", 3)]
+    by_time = write(tmp_path / "b.csv", '\n"Start_s","End_s","Step"\n1,2,4\n')
+    assert read_label_rows(by_time) == [Row(1.0, 2.0, "4", 3)]  # without it: step 1, from 2 to 4
+    twice = write(tmp_path / "c.csv", "step,start,end\n4,0.5,2\nstep,start,end\n")
+    with pytest.raises(DatasetError, match=r"c\.csv, line 3"):
+        read_label_rows(twice)
 
 
 def test_a_stated_format_is_not_guessed(tmp_path: Path) -> None:

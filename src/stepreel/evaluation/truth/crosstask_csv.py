@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stepreel.evaluation.truth.annotation import Report, location, raise_dataset_error
-from stepreel.evaluation.truth.lines import SourceFile
+from stepreel.evaluation.truth.lines import SourceFile, without_header
 from stepreel.evaluation.truth.rows import Row
 from stepreel.evaluation.truth.step_list import is_background
 
+COLUMNS = ("step", "start", "end")
+
 
 def read_crosstask_csv(file: SourceFile, fps: float | None = None) -> list[Row]:
-    """Read all lines; the first wrong one raises DatasetError."""
-    return parse_crosstask_lines(file.path, file.lines, raise_dataset_error)
+    """Read all lines, below a header or without one; the first wrong one raises DatasetError."""
+    return parse_crosstask_lines(
+        file.path, without_header(file.lines, COLUMNS), raise_dataset_error
+    )
 
 
 def parse_crosstask_lines(

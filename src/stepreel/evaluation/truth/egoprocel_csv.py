@@ -6,16 +6,18 @@ from pathlib import Path
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import Problems, location
-from stepreel.evaluation.truth.lines import SourceFile, read_lines
+from stepreel.evaluation.truth.lines import SourceFile, read_lines, without_header
 from stepreel.evaluation.truth.rows import Row
 from stepreel.evaluation.truth.step_list import split_number
 
+COLUMNS = ("start", "end", "step")
+
 
 def read_egoprocel_csv(file: SourceFile, fps: float | None = None) -> list[Row]:
-    """Read all lines; the first wrong one raises DatasetError."""
+    """Read all lines, below a header or without one; the first wrong one raises DatasetError."""
     return [
         _parse_line(file.path, number, line)
-        for number, line in enumerate(file.lines, 1)
+        for number, line in enumerate(without_header(file.lines, COLUMNS), 1)
         if line.strip()
     ]
 

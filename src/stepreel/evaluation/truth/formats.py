@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stepreel.errors import DatasetError, DatasetMissingError
+from stepreel.evaluation.truth import crosstask_csv, egoprocel_csv
 from stepreel.evaluation.truth.annotation import Problems, location
 from stepreel.evaluation.truth.crosstask_csv import read_crosstask_csv
 from stepreel.evaluation.truth.egoprocel_csv import read_egoprocel_csv
 from stepreel.evaluation.truth.elan import read_eaf
 from stepreel.evaluation.truth.frame_text import read_frame_text
 from stepreel.evaluation.truth.jigsaws_text import read_jigsaws_text
-from stepreel.evaluation.truth.lines import SourceFile
+from stepreel.evaluation.truth.lines import SourceFile, is_header
 from stepreel.evaluation.truth.npz_labels import read_npz_labels
 from stepreel.evaluation.truth.rows import RawMomentLabels, Row
 from stepreel.evaluation.truth.storyboard_labels import read_storyboard_rows
@@ -33,6 +34,8 @@ CROSSTASK_LINE = re.compile(rf"[^,]+,{NUMBER},{NUMBER}")
 
 def _is_crosstask_line(line: str) -> bool:
     """Tell CrossTask lines; three numbers are taken for step, start and end if they can be."""
+    if is_header(line, crosstask_csv.COLUMNS):
+        return True
     if THREE_NUMBERS.fullmatch(line):
         step, start, end = _three_numbers(line)
         return step.is_integer() and start <= end
@@ -40,6 +43,8 @@ def _is_crosstask_line(line: str) -> bool:
 
 
 def _is_egoprocel_line(line: str) -> bool:
+    if is_header(line, egoprocel_csv.COLUMNS):
+        return True
     if THREE_NUMBERS.fullmatch(line):
         return _three_numbers(line)[2].is_integer() and not _is_crosstask_line(line)
     return EGOPROCEL_LINE.fullmatch(line) is not None

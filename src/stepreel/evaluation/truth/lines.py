@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +21,28 @@ class SourceFile:
     def lines(self) -> list[str]:
         """Its lines without line ends."""
         return read_lines(self.path)
+
+
+def is_header(line: str, columns: Sequence[str]) -> bool:
+    """Tell whether a line names these columns; `_s` for seconds may be added.
+
+    >>> is_header("Step, start_s, end_s", ("step", "start", "end"))
+    True
+    """
+    return [cell.strip(' "').lower().removesuffix("_s") for cell in line.split(",")] == [*columns]
+
+
+def without_header(lines: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Empty the first line that is not empty, if it is a header; the others keep their numbers.
+
+    >>> without_header(["", "step,start,end", "4,0.5,2"], ("step", "start", "end"))
+    ['', '', '4,0.5,2']
+    """
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    return [
+        "" if number == first and is_header(line, columns) else line
+        for number, line in enumerate(lines)
+    ]
 
 
 def read_lines(path: Path) -> list[str]:
