@@ -90,19 +90,27 @@ def changed(board: dict, path: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("steps.0.start", -1, "steps.0.start=-1 is wrong; expected a number from 0 to"),
-        ("steps.0.start", "soon", "steps.0.start='soon' is wrong; expected a number from 0 to"),
-        ("steps.0.title", KeyError, "steps.0.title is missing; expected text"),
+        ("steps.0.start", -1, "steps, item 1, start=-1 is wrong; expected a number from 0 to"),
+        (
+            "steps.0.start",
+            "soon",
+            "steps, item 1, start='soon' is wrong; expected a number from 0 to",
+        ),
+        ("steps.0.title", KeyError, "steps, item 1, title is missing; expected text"),
         (
             "steps.0.titel",
             "Fold",
-            "unknown field 'steps.0.titel'; known here: .*did you mean title",
+            "unknown field 'steps, item 1, titel'; known here: .*did you mean title",
         ),
-        ("steps.0.cluster", 1.5, "steps.0.cluster=1.5 is wrong; expected a whole number from 0"),
+        (
+            "steps.0.cluster",
+            1.5,
+            "steps, item 1, cluster=1.5 is wrong; expected a whole number from 0",
+        ),
         ("steps", {}, "steps={} is wrong; expected a list of values, each an object with the"),
-        ("steps.0.end", 0.0, "steps.0: a span ends"),
+        ("steps.0.end", 0.0, "steps, item 1: a span ends"),
         ("recording.kind", "song", "recording.kind='song' is wrong; expected video or features"),
-        ("notes", [1], "notes.0=1 is wrong; expected text"),
+        ("notes", [1], "notes, item 1=1 is wrong; expected text"),
         ("version", "two", "version='two' is wrong; expected 2"),
     ],
 )

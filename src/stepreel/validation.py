@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -38,13 +39,12 @@ def first_problem(
     first = error.errors(include_url=False)[0]
     root = model.model_json_schema()
     path, schema = _walk(root, first["loc"][:depth])
-    name = f"{thing} {_dotted(path)}" if path else "the file"
+    name = f"{thing} {_place(path)}" if path else "the file"
     match first["type"]:
         case "extra_forbidden":
             known = sorted(_walk(root, first["loc"][:-1])[1].get("properties", {}))
-            unknown = _dotted(first["loc"])
-            names = f"{', '.join(known)}{similar(unknown, known)}"
-            return f"unknown {thing} {unknown!r}; known here: {names}"
+            names = f"{', '.join(known)}{similar(str(first['loc'][-1]), known)}"
+            return f"unknown {thing} {_place(first['loc'])!r}; known here: {names}"
         case "missing":
             return f"{name} is missing; expected {describe(schema, root)}"
         case "value_error" | "assertion_error":  # a validator's own words
@@ -109,7 +109,7 @@ def shown(value: object) -> str:
 def similar(name: str, known: Sequence[str]) -> str:
     """Return a question about the most similar known name, or nothing.
 
-    >>> similar("steps.0.titel", ["start", "title"])
+    >>> similar("steps.titel", ["start", "title"])
     '; did you mean title?'
     """
     close = get_close_matches(name.rpartition(".")[2], known, n=1)
@@ -170,5 +170,16 @@ def _fields(schema: Schema) -> str:
     return f" with the fields {', '.join(names[:_MOST_NAMES])}" if names else ""
 
 
-def _dotted(location: Sequence[int | str]) -> str:
-    return ".".join(map(str, location))
+def _place(location: Sequence[int | str]) -> str:
+    """Name a place in a file; items of a list are counted from 1, as people do.
+
+    >>> _place(["train", "epochs"]), _place(["steps", 0, "start"]), _place(["steps", 2])
+    ('train.epochs', 'steps, item 1, start', 'steps, item 3')
+    """
+    text = ""
+    for before, part in pairwise(["", *location]):
+        if isinstance(part, int):
+            text += f", item {part + 1}"
+        else:
+            text += f", {part}" if isinstance(before, int) else f".{part}"
+    return text.removeprefix(".").removeprefix(", ")

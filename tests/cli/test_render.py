@@ -75,7 +75,7 @@ def test_render_names_what_does_not_fit_the_schema_and_does_the_rest(folder, tmp
     write_report(seal(make_board()), tmp_path / "good", pictures={}, strip=None)
     done = stepreel("render", folder, tmp_path / "good", tmp_path / "missing.json")
     assert done.returncode == 1
-    assert "steps.0.time" in done.stderr
+    assert "steps, item 1, time" in done.stderr
     assert "stepreel schema" in done.stderr
     assert "missing.json" in done.stderr
     assert "Traceback" not in done.stderr
