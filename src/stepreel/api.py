@@ -170,8 +170,8 @@ def find_key_steps(
         for reason in [*task_run.written.failures.values(), *task_run.written.unsaved]:
             raise OutputError(reason)
     results = list(task_run.results.values())
-    clusters = [[step.cluster for step in result.steps] for result in results]
-    if named and (unused := named.unused_by_all(clusters)):
+    found = [[step.cluster for step in result.steps] for result in results]
+    if named and (unused := named.unused_by_all(found)):
         log.warning("%s", unused)
     for result in results:
         result.store = store
