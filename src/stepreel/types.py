@@ -230,6 +230,18 @@ def track_hashes(recording: Recording) -> dict[str, str]:
     return {cue: track.content_hash for cue, track in recording.tracks.items()}
 
 
+def clustering_id(centres: Floats) -> str:
+    """Return a name for cluster centres (K, D): only those with the same one mean the same kinds.
+
+    >>> len(clustering_id(np.zeros((7, 128)))), clustering_id(np.eye(2)) == clustering_id(np.eye(3))
+    (16, False)
+    """
+    values = np.ascontiguousarray(centres, dtype=np.float32)
+    content = hashlib.blake2b(f"{values.shape}".encode(), digest_size=8)
+    content.update(values.data)
+    return content.hexdigest()
+
+
 @dataclass(frozen=True)
 class Clustering:
     """The cluster of every moment of one recording, and its distance to the centres.
@@ -239,6 +251,7 @@ class Clustering:
     other_distances  (T,) to the nearest other centre; infinite if there is only one cluster
     excluded         (T,) true where the moment belongs to no step and was not used to fit clusters:
                      a pause, or a moment at which no cue is valid
+    clustering_id    see `clustering_id`; empty if the clusters have no centres
     """
 
     times: Seconds
@@ -247,6 +260,7 @@ class Clustering:
     other_distances: Floats
     excluded: Mask
     n_clusters: int
+    clustering_id: str = ""
 
     def __post_init__(self) -> None:
         per_moment = (self.labels, self.distances, self.other_distances, self.excluded)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from stepreel.errors import RecordingError
-from stepreel.types import Clustering, FeatureTrack, Floats, Labels, Mask
+from stepreel.types import Clustering, FeatureTrack, Floats, Labels, Mask, clustering_id
 
 FEW_VALUES = 2**22  # a pass over this many takes a few milliseconds
 
@@ -99,7 +99,15 @@ def assign_to_centres(
     others = distances.min(axis=1)
     if excluded is None:
         excluded = ~track.valid
-    return Clustering(track.times, labels, own, others, excluded, n_clusters=len(centres))
+    return Clustering(
+        track.times,
+        labels,
+        own,
+        others,
+        excluded,
+        n_clusters=len(centres),
+        clustering_id=clustering_id(centres),
+    )
 
 
 def distances_to(points: Floats, centres: Floats) -> Floats:

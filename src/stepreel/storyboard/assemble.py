@@ -58,6 +58,7 @@ def assemble_storyboard(
         confidence=ConfidenceScale(
             meaning=MEANING, clear=calibration().clear, repeat=calibration().repeat
         ),
+        clustering_id=clustering.clustering_id,
         steps=_steps(
             key_steps.segments, moment_times, titles, with_pictures=thumbnails is not None
         ),

@@ -209,6 +209,12 @@ class Storyboard(Contract):
     confidence: ConfidenceScale = Field(
         default=MARGIN_SCALE, description="What the steps' `confidence` means."
     )
+    clustering_id: str = Field(
+        default="",
+        max_length=100,
+        description="Storyboards with the same value share their clusters: cluster 0 is the same "
+        "kind of step in each. Empty if that is unknown.",
+    )
     steps: list[KeyStep]
     timeline: list[TimelineSpan]
     uncertain: list[Span] = Field(description="Moments trimmed as too far from their centre.")
