@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from stepreel.errors import OutputError, StoreError
+from stepreel.errors import OutputError, StepreelError, StoreError
+from stepreel.learn.earlier_models import keep_earlier_model
 from stepreel.learn.model import FOLDER, TaskModel, write_model
 from stepreel.report import write_index
+from stepreel.report.index import rebuild_index
+from stepreel.report.index_contents import read_contents
 from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.storyboard.editing import EditedError
-from stepreel.storyboard.folders import name_folders
-from stepreel.storyboard.schema import Storyboard
+from stepreel.storyboard.folders import name_folders, storyboard_files
+from stepreel.storyboard.schema import Storyboard, read_storyboard
 from stepreel.system.locks import lock_output
 from stepreel.types import Progress, labelled, no_progress
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -26,6 +33,8 @@ class WrittenTask:
     boards, folders, failures  by position among the sources; failures are of storyboards
     kept                       storyboards that were edited by hand and not overwritten, by
                                position; also among the failures
+    index                      the page of all recordings, if there is one
+    earlier_model              where the model of storyboards that stay was kept
     unsaved                    why the model or the index could not be written
     """
 
@@ -34,6 +43,7 @@ class WrittenTask:
     failures: dict[int, str] = field(default_factory=dict)
     kept: dict[int, Storyboard] = field(default_factory=dict)
     index: Path | None = None
+    earlier_model: Path | None = None
     unsaved: list[str] = field(default_factory=list)
 
 
@@ -60,20 +70,37 @@ def write_task(
     """
     with lock_output(output, progress):
         written = WrittenTask()
-        if model is not None:
-            _write_model(written, output, model)
         write = partial(Result.write, video=video, force=force)
         _write_boards(written, output, results, write, progress)
+        if model is not None:
+            _write_model(written, output, model)
         if len(names) > 1 and written.boards:
             _write_index(written, output, names, {**failures, **written.failures})
+        elif written.boards:
+            _update_index(written, output)
     return written
 
 
 def _write_model(written: WrittenTask, output: Path, model: TaskModel) -> None:
+    """Write the model; storyboards that stay from an earlier run keep theirs beside it."""
     try:
+        written.earlier_model = keep_earlier_model(output, model, _clustering_ids(output))
         write_model(output / FOLDER, model)
     except OutputError as problem:
         written.unsaved.append(str(problem))
+
+
+def _clustering_ids(output: Path) -> list[str]:
+    """Return the clusterings of the storyboards below `output`; empty where unknown."""
+    try:
+        paths = storyboard_files(output)
+    except OSError:  # a folder may be writable, but not readable
+        return [""]
+    ids = []
+    for path in paths:
+        with contextlib.suppress(StepreelError):
+            ids.append(read_storyboard(path).clustering_id)
+    return ids
 
 
 def _write_boards(
@@ -100,7 +127,7 @@ def _write_boards(
 def _write_index(
     written: WrittenTask, output: Path, names: Sequence[str], failures: Mapping[int, str]
 ) -> None:
-    """Show everything that is in the folder now, edited or just written."""
+    """Show every recording of this run as it is in the folder now, edited or just written."""
     failed = [
         (names[position], reason)
         for position, reason in sorted(failures.items())
@@ -111,4 +138,20 @@ def _write_index(
     try:
         written.index = write_index(output, boards, failed=failed)
     except OutputError as problem:
+        written.unsaved.append(str(problem))
+
+
+def _update_index(written: WrittenTask, output: Path) -> None:
+    """Make an index that shows the only recording of this run again; others stay as they are."""
+    names = {folder.name for folder in written.folders.values()}
+    try:
+        contents = read_contents(output)
+    except StepreelError as problem:  # of an earlier version: it may not even list the recording
+        log.warning("%s", problem)
+        return
+    if contents is None or not names <= set(contents.folders):
+        return
+    try:
+        written.index = rebuild_index(output)
+    except StepreelError as problem:
         written.unsaved.append(str(problem))

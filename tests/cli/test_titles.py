@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cli.commands import FAST, stepreel
+from stepreel import load_model
 
 FEATURES = [*FAST[:4], "--clusters", "3"]
 
@@ -112,3 +113,81 @@ def test_a_run_that_could_only_keep_what_was_edited_says_so(takes):
     assert both.stdout == "0 done, 1 kept, 1 failed\n"
     assert "was edited by hand and is kept as it is" in both.stderr
     assert "broken.npz" in both.stderr
+
+
+def edit_title(takes, name="one"):
+    path = takes / "out" / name / "storyboard.json"
+    path.write_text(path.read_text().replace('"title": "Step A"', '"title": "Mine"'))
+
+
+def test_storyboards_that_are_kept_keep_their_model_and_a_group_of_their_own(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    first = board_of(takes)["clustering_id"]
+    assert first == board_of(takes, "two")["clustering_id"] != ""
+    edit_title(takes)
+
+    done = run(takes, "--set", "train.seed=5", "--clusters", "2", names=("one", "two"))
+    assert (board_of(takes)["clustering_id"], done.returncode) == (first, 1)
+    assert board_of(takes, "two")["clustering_id"] != first
+    earlier = takes / "out" / f"model-{first[:8]}"
+    assert f"the model of other storyboards in the folder: {earlier}\n" in done.stdout
+    assert load_model(earlier).n_clusters == 3
+    assert load_model(takes / "out").n_clusters == 2
+    index = (takes / "out" / "index.html").read_text()
+    assert "only within a group" in index
+    assert index.count("edited by hand") == 1
+
+    # The kept model gives the kept letters back.
+    again = stepreel("run", takes / "one.npz", "-o", takes / "again", "--model", earlier)
+    assert again.returncode == 0, again.stderr
+    assert board_of(takes, "../again/one")["clustering_id"] == first
+
+
+def test_one_kind_cannot_be_named_where_letters_mean_different_steps(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    edit_title(takes)
+    assert run(takes, "--clusters", "2", names=("one", "two")).returncode == 1
+    (takes / "titles.csv").write_text("A,Open the box\n")
+    done = stepreel("render", takes / "out", "--titles", takes / "titles.csv")
+    assert done.returncode == 2
+    assert "were not run together" in done.stderr
+    assert "Open the box" not in (takes / "out" / "two" / "storyboard.json").read_text()
+    alone = stepreel("render", takes / "out" / "two", "--titles", takes / "titles.csv")
+    assert alone.returncode == 0, alone.stderr
+
+
+def test_no_model_is_kept_that_no_storyboard_needs(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    assert run(takes, "--clusters", "2", names=("one", "two")).returncode == 0
+    assert [path.name for path in (takes / "out").glob("model*")] == ["model"]
+
+
+def test_an_index_follows_when_one_of_its_recordings_is_run_again(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    done = run(takes, "--clusters", "2")
+    assert done.returncode == 0, done.stderr
+    assert f"all recordings: {takes / 'out' / 'index.html'}\n" in done.stdout
+    index = (takes / "out" / "index.html").read_text()
+    assert "Group 1: 1 recording<" in index
+    assert "Group 2: 1 recording<" in index
+
+
+def test_a_run_of_another_recording_leaves_an_index_alone(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    before = (takes / "out" / "index.html").read_text()
+    (takes / "other.npz").write_bytes((takes / "two.npz").read_bytes())
+    done = run(takes, names=("other",))
+    assert done.returncode == 0, done.stderr
+    assert "all recordings" not in done.stdout
+    assert (takes / "out" / "index.html").read_text() == before
+
+
+def test_a_model_that_cannot_be_kept_is_not_overwritten(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    first = board_of(takes)["clustering_id"]
+    edit_title(takes)
+    (takes / "out" / f"model-{first[:8]}").write_text("in the way")
+    done = run(takes, "--clusters", "2", names=("one", "two"))
+    assert done.returncode == 1
+    assert "is in the way" in done.stderr
+    assert load_model(takes / "out").n_clusters == 3

@@ -9,7 +9,9 @@ from boards import Extent, as_features, jpeg, make_board, pictures_of
 from stepreel.report import write_index, write_report
 from stepreel.report.index import rebuild_index
 from stepreel.report.index_contents import IndexContents
+from stepreel.storyboard.editing import seal
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
+from stepreel.storyboard.schema import Storyboard
 
 
 def test_the_index_links_every_recording_and_names_the_failed_ones(tmp_path: Path):
@@ -217,3 +219,55 @@ def test_an_index_that_names_no_folder_of_its_own_is_made_without_it(tmp_path: P
     rebuilt = rebuild_index(tmp_path / "out").read_text(encoding="utf-8")
     assert "Key steps of 1 recording<" in rebuilt
     assert re.findall(r'h2><a href="([^"]+)"', rebuilt) == ["./two/storyboard.html"]
+
+
+def as_run(name: str, board: Storyboard) -> Storyboard:
+    return board.model_copy(update={"clustering_id": name})
+
+
+def test_letters_are_counted_only_within_recordings_that_share_their_clusters(tmp_path: Path):
+    boards = [
+        ("kept", as_run("old", make_board([(0, 1, 20, 0)], titles=["Open"]))),
+        ("two", as_run("new", make_board())),
+        ("three", as_run("new", make_board())),
+    ]
+    page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
+    assert "only within a group" in page
+    assert "in every recording" not in page
+    assert "kinds of step" not in page
+    assert [line.strip() for line in re.findall(r'<h2 id="group-\d">([^<]+)<', page)] == [
+        *("Group 1: 1 recording", "Group 2: 2 recordings")
+    ]
+    first, second = page.split('<ul class="takes">')[:2]
+    assert "in 1 of 1" in first
+    assert "Open" in first
+    legend = second[second.index("Group 2") :]
+    assert "in 2 of 2" in legend
+    assert "Open" not in legend
+    assert page.count('<h3><a href="./') == 3
+
+
+def test_recordings_of_one_run_form_one_group(tmp_path: Path):
+    boards = [(name, as_run("same", make_board())) for name in ("one", "two")]
+    page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
+    assert "mean the same kind of step in every recording." in page
+    assert "3 kinds of step" in page
+    assert "Group 1" not in page
+
+
+def test_of_earlier_storyboards_it_is_not_claimed_that_they_share_their_kinds(tmp_path: Path):
+    boards = [("one", make_board()), ("two", make_board())]
+    page = write_index(tmp_path, boards, failed=[]).read_text(encoding="utf-8")
+    assert "same kind of step in recordings that were run together." in page
+    mixed = [*boards, ("three", as_run("new", make_board()))]
+    page = write_index(tmp_path, mixed, failed=[]).read_text(encoding="utf-8")
+    assert "Group 1: 2 recordings of an earlier version" in page
+    assert "Group 2: 1 recording<" in page
+
+
+def test_the_index_names_recordings_that_were_edited_by_hand(tmp_path: Path):
+    board = seal(make_board())
+    edited = board.model_copy(update={"title": "Mine"})
+    page = write_index(tmp_path, [("one", board), ("two", edited)], failed=[]).read_text()
+    assert page.count("edited by hand") == 1
+    assert page.index("edited by hand") > page.index("Mine")

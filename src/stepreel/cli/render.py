@@ -44,6 +44,8 @@ def render(
     with report_errors():
         paths, empty = _find_storyboards(storyboards)
         named = None if titles is None else read_titles(titles, n_recordings=len(paths))
+        if named is not None and named.kinds:
+            _check_same_kinds(paths, named.file)
         for path in paths:
             try:
                 done[path] = _render(path, named)
@@ -69,6 +71,26 @@ def _find_storyboards(named: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     for path in empty:
         warn(f"stepreel: {path}: there is no storyboard.json in it, nor in the folders in it")
     return unique_paths([file for files in found.values() for file in files]), empty
+
+
+def _check_same_kinds(paths: Sequence[Path], titles: str) -> None:
+    """Raise StepreelError if one letter may mean different steps in these storyboards."""
+    from contextlib import suppress
+
+    from stepreel.errors import StepreelError
+    from stepreel.storyboard.schema import read_storyboard
+
+    by_id: dict[str, Path] = {}
+    for path in paths:
+        with suppress(StepreelError):  # reported when it is rendered
+            by_id.setdefault(read_storyboard(path).clustering_id, path)
+    by_id.pop("", None)
+    if len(by_id) > 1:
+        one, other = list(by_id.values())[:2]
+        raise StepreelError(
+            f"{titles}: names kinds, but {one} and {other} were not run together: the same letter "
+            "is another kind of step in each. Render each folder with titles of its own"
+        )
 
 
 def _render(path: Path, titles: Titles | None) -> Storyboard:

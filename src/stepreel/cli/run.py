@@ -198,9 +198,11 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
         warn(f"stepreel: {reason}")
     if unused := _unused_titles(task_run):
         warn(f"stepreel: {unused}")
+    if task_run.written is not None and task_run.written.earlier_model is not None:
+        say(f"the model of other storyboards in the folder: {task_run.written.earlier_model}")
+    if task_run.written is not None and task_run.written.index is not None:
+        say(f"all recordings: {task_run.written.index}")
     if len(sources) > 1:
-        if task_run.written is not None and task_run.written.index is not None:
-            say(f"all recordings: {task_run.written.index}")
         say(_count(task_run))
 
 

@@ -25,10 +25,12 @@ from stepreel.learn import METHOD_VERSION
 from stepreel.learn.sampling import learning_rate
 from stepreel.system.contracts import explain_invalid
 from stepreel.system.files import explain_write_errors, read_regular, write_bytes, write_text
-from stepreel.types import Floats, Recording, cues_and_widths
+from stepreel.types import Floats, Recording, clustering_id, cues_and_widths
 from stepreel.version import __version__
 
 FOLDER = "model"  # in the output folder of `run`
+CARD, WEIGHTS, METRICS, CURVE = "model.json", "model.safetensors", "metrics.jsonl", "loss.png"
+OTHER_FILES = (WEIGHTS, METRICS, CURVE)  # written before the card, which makes them a model
 CENTRES = "centres"
 
 
@@ -99,6 +101,11 @@ class TaskModel:
         """The settings it was trained with."""
         return self.card.settings
 
+    @property
+    def clustering_id(self) -> str:
+        """The same as in the storyboards that were made with it."""
+        return clustering_id(self.centres)
+
     def __repr__(self) -> str:
         cues = cues_and_widths({cue: card.width for cue, card in self.card.cues.items()})
         return f"TaskModel({cues}; {len(self.centres)} kinds of steps)"
@@ -134,9 +141,9 @@ def write_model(folder: Path, model: TaskModel) -> None:
     content = _weights_file(model.weights, model.centres)
     card = model.card.model_copy(update={"weights_hash": _hash(content)})
     with explain_write_errors(folder):
-        write_bytes(folder / "model.safetensors", content)
+        write_bytes(folder / WEIGHTS, content)
         _write_metrics(folder, model.training, model.settings)
-        write_text(folder / "model.json", card.model_dump_json(indent=2) + "\n")
+        write_text(folder / CARD, card.model_dump_json(indent=2) + "\n")
 
 
 def _weights_file(weights: Mapping[str, Floats], centres: Floats) -> bytes:
@@ -164,7 +171,7 @@ def _write_metrics(folder: Path, training: TrainedWeights, settings: Settings) -
     from stepreel.learn.loss_curve import can_draw, loss_curve
 
     text = metrics_text(training.losses, training.seconds, settings)
-    path, picture = folder / "metrics.jsonl", folder / "loss.png"
+    path, picture = folder / METRICS, folder / CURVE
     if picture.is_file() and path.is_file() and path.read_text(encoding="utf-8") == text:
         return  # unchanged, and drawing takes a second
     if can_draw():
@@ -177,12 +184,12 @@ def _write_metrics(folder: Path, training: TrainedWeights, settings: Settings) -
 def read_model(path: Path | str) -> TaskModel:
     """Read a model from its folder, or from the output folder of a run that contains one."""
     folder = Path(path)
-    if not (folder / "model.json").exists() and (folder / FOLDER / "model.json").exists():
+    if not (folder / CARD).exists() and (folder / FOLDER / CARD).exists():
         folder = folder / FOLDER
     try:
-        text = read_regular(folder / "model.json").decode("utf-8")
+        text = read_regular(folder / CARD).decode("utf-8")
         card = ModelCard.model_validate_json(text)
-        content = read_regular(folder / "model.safetensors")
+        content = read_regular(folder / WEIGHTS)
     except (FileNotFoundError, NotADirectoryError):
         raise ModelError(
             f"{path}: contains no model (model.json and model.safetensors); "
@@ -193,10 +200,10 @@ def read_model(path: Path | str) -> TaskModel:
             f"{problem.filename or folder}: cannot be read ({problem.strerror})"
         ) from problem
     except UnicodeDecodeError as problem:
-        raise ModelError(f"{folder / 'model.json'}: is not UTF-8 text") from problem
+        raise ModelError(f"{folder / CARD}: is not UTF-8 text") from problem
     except ValidationError as problem:
         raise ModelError(
-            f"{folder / 'model.json'}: not a model of version 1: "
+            f"{folder / CARD}: not a model of version 1: "
             f"{explain_invalid(text, problem, ModelCard)}; copy it again, or retrain"
         ) from problem
     if card.method != METHOD_VERSION:
@@ -207,7 +214,7 @@ def read_model(path: Path | str) -> TaskModel:
     try:
         check_cue_choices(card.settings, list(card.cues))
     except SettingsError as problem:
-        raise ModelError(f"{folder / 'model.json'}: {problem}; copy it again, or retrain") from None
+        raise ModelError(f"{folder / CARD}: {problem}; copy it again, or retrain") from None
     arrays = _load_weights(folder, card, content)
     return TaskModel(card, arrays, arrays.pop(CENTRES))
 
@@ -222,22 +229,18 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
     try:
         arrays: dict[str, NDArray[Any]] = load(content)
     except (SafetensorError, KeyError, TypeError, ValueError) as problem:
-        raise ModelError(f"{folder / 'model.safetensors'}: damaged ({problem}); {advice}") from None
+        raise ModelError(f"{folder / WEIGHTS}: damaged ({problem}); {advice}") from None
     if wrong := [name for name, array in arrays.items() if array.dtype != np.float32]:
         raise ModelError(
-            f"{folder / 'model.safetensors'}: {wrong[0]} contains {arrays[wrong[0]].dtype}; "
+            f"{folder / WEIGHTS}: {wrong[0]} contains {arrays[wrong[0]].dtype}; "
             f"expected float32; {advice}"
         )
     embed_cues = pick_cues(card.settings.embed.cues, list(card.cues), setting="embed.cues")
     expected = (card.n_clusters, card.settings.encoder.width * len(embed_cues))
     if CENTRES not in arrays or arrays[CENTRES].shape != expected:
-        raise ModelError(
-            f"{folder / 'model.safetensors'}: no {CENTRES} of shape {expected}; {advice}"
-        )
+        raise ModelError(f"{folder / WEIGHTS}: no {CENTRES} of shape {expected}; {advice}")
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ModelError(
-            f"{folder / 'model.safetensors'}: contains weights that are not finite; {advice}"
-        )
+        raise ModelError(f"{folder / WEIGHTS}: contains weights that are not finite; {advice}")
     return arrays
 
 

@@ -20,11 +20,13 @@ from stepreel.report.index_contents import (
     read_contents,
     read_listed_boards,
 )
+from stepreel.report.index_groups import group_boards
 from stepreel.report.kind_titles import given_title, kind_titles
 from stepreel.report.palette import Kind, kind_of, kinds_used
 from stepreel.report.scale import shared_scale
 from stepreel.report.timeline import Timeline, lay_out_timeline
 from stepreel.report.wording import clock_in, extent, length, one_line
+from stepreel.storyboard.editing import is_edited
 from stepreel.storyboard.review_notes import is_unclear
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.system.files import explain_write_errors, write_text
@@ -74,6 +76,11 @@ class IndexRow:
         return is_unclear(self.board)
 
     @property
+    def is_edited(self) -> bool:
+        """Whether its storyboard was edited by hand."""
+        return is_edited(self.board)
+
+    @property
     def is_folded(self) -> bool:
         """Whether there are too many steps for a picture of each."""
         return len(self.steps) > _MOST_STEPS
@@ -92,15 +99,6 @@ class IndexRow:
         is_portrait = (recording.height or 0) > (recording.width or 0)
         looks = {"portrait": is_portrait, "many": len(self.tiles) > _MOST_LARGE}
         return " ".join(look for look, applies in looks.items() if applies)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """In how many of the recordings a kind of step occurs; `title` is empty if it has none."""
-
-    kind: Kind
-    title: str
-    recordings: int
 
 
 def write_index(
@@ -163,11 +161,11 @@ def _render_index(
             content_policy=content_policy(style, [script], img="'self' file: data:"),
             contents=script_safe_json(contents.model_dump()),
             failed=failed,
+            groups=group_boards(storyboards),
             n_unclear=sum(row.is_unclear for row in rows),
             rows=rows,
             same_scale=any(row.share < 100 for row in rows),
             script=script,
-            spreads=_spreads(storyboards),
             style=style,
             total_seconds=sum(board.recording.duration_seconds for board in storyboards),
         )
@@ -240,17 +238,3 @@ def _picture(folder: Path, name: str, step: KeyStep) -> str | None:
     """Return the address of a step's picture, if it is there."""
     path = path_inside(folder / name, step.picture) if step.picture else None
     return address_of(f"{name}/{step.picture}") if path and path.is_file() else None
-
-
-def _spreads(boards: list[Storyboard]) -> list[Spread]:
-    titles = kind_titles(step for board in boards for step in board.steps)
-    clusters = [{step.cluster for step in board.steps} for board in boards]
-    spreads = [
-        Spread(
-            kind,
-            titles.get(kind.cluster, ""),
-            sum(kind.cluster in of_board for of_board in clusters),
-        )
-        for kind in kinds_used(boards)
-    ]
-    return [spread for spread in spreads if spread.recordings]
