@@ -145,10 +145,11 @@ def stated(case: Case, fitted: Calibration) -> np.ndarray:
 def repeat_level(cases: Sequence[Case], confidence: Sequence[np.ndarray]) -> float | None:
     """Return the lowest confidence from which most claims of a repeat are right, if there is one.
 
-    The confidences are those of sources left out, noise included. A level needs enough claims to be
-    judged by, and higher levels must do as well.
+    The confidences are those of sources left out, noise included, and without later takes, as in
+    the fit. A level needs enough claims to be judged by, and higher levels must do as well.
     """
-    rows = list(zip(cases, confidence, strict=True))
+    pairs = zip(cases, confidence, strict=True)
+    rows = [(case, stated) for case, stated in pairs if case.variant != LATER]
     lowest = None
     for percent in range(95, 0, -5):
         claimed, correct = count_repeats(rows, percent / 100)

@@ -103,6 +103,8 @@ def test_repeats_are_counted_where_both_steps_are_confident():
     assert count_repeats([(case, values)], 0.0) == (3, 1)
     assert repeat_level([case], [values]) is None  # too few to judge by
     assert repeat_level([case] * 20, [values] * 20) == 0.15
+    later = replace(case, variant=LATER)
+    assert repeat_level([later] * 20, [values] * 20) is None  # as in the fit
 
 
 def test_tables_have_counts_beside_every_rate(cases, equal_parts):
