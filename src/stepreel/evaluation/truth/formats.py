@@ -29,6 +29,7 @@ NOT_LABELS = re.compile(r"readme.*|licen[cs]e.*|steps\.csv|.*\.gaze\.csv", re.IG
 NUMBER = r"\s*+\"?[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?\"?\s*+"
 EGOPROCEL_LINE = re.compile(rf"{NUMBER},{NUMBER},\s*+(?:\"\s*+)?\d++[\s.:]+\S.*")
 THREE_NUMBERS = re.compile(rf"{NUMBER},{NUMBER},{NUMBER}")
+HEADERS = (egoprocel_csv.COLUMNS, crosstask_csv.COLUMNS)
 CROSSTASK_LINE = re.compile(rf"[^,]+,{NUMBER},{NUMBER}")
 
 
@@ -115,11 +116,14 @@ def guess_format(file: SourceFile) -> str:
     for name, label_format in FORMATS.items():
         if label_format.is_line is None and file.path.name.lower().endswith(label_format.suffixes):
             return name
-    lines = enumerate(file.lines, 1)
-    number, first = next(((n, line.strip()) for n, line in lines if line.strip()), (0, ""))
+    filled = [(number, line.strip()) for number, line in enumerate(file.lines, 1) if line.strip()]
+    number, first = filled[0] if filled else (0, "")
     guessed = guess_line_format(first) if first else None
-    if guessed is None:
+    only_header = len(filled) == 1 and any(is_header(first, columns) for columns in HEADERS)
+    if guessed is None or only_header:
         what = f"{first[:60]!r} is not a line of a known format" if first else "is empty"
+        if only_header:
+            what = f"has the header {first[:60]!r} and no step below it"
         known = ", ".join(f"{form.line} ({name})" for name, form in FORMATS.items() if form.line)
         raise DatasetError(f"{location(file.path, number)}: {what}; expected {known}")
     return guessed
