@@ -162,6 +162,15 @@ def test_no_model_is_kept_that_no_storyboard_needs(takes):
     assert [path.name for path in (takes / "out").glob("model*")] == ["model"]
 
 
+def test_a_storyboard_with_a_slip_in_it_keeps_its_model(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    first = board_of(takes)["clustering_id"]
+    path = takes / "out" / "one" / "storyboard.json"
+    path.write_text(path.read_text()[:-10])  # as an unfinished edit leaves it
+    assert run(takes, "--clusters", "2", names=("two",)).returncode == 0
+    assert load_model(takes / "out" / f"model-{first[:8]}").n_clusters == 3
+
+
 def test_an_index_follows_when_one_of_its_recordings_is_run_again(takes):
     assert run(takes, names=("one", "two")).returncode == 0
     done = run(takes, "--clusters", "2")
