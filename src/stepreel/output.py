@@ -11,13 +11,11 @@ from pathlib import Path
 from stepreel.errors import OutputError, StepreelError, StoreError
 from stepreel.learn.earlier_models import keep_earlier_model
 from stepreel.learn.model import FOLDER, TaskModel, write_model
-from stepreel.report import write_index
-from stepreel.report.index import rebuild_index
-from stepreel.report.index_contents import read_contents
+from stepreel.report.index_update import update_index
 from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.storyboard.editing import EditedError
-from stepreel.storyboard.folders import name_folders, storyboard_files
+from stepreel.storyboard.folders import all_storyboards, name_folders
 from stepreel.storyboard.schema import Storyboard, read_storyboard
 from stepreel.system.locks import lock_output
 from stepreel.types import Progress, labelled, no_progress
@@ -63,7 +61,8 @@ def write_task(
 
     results, failures  by position among the sources
     model              what was learned; None with a model that was trained before
-    names              of all sources; with more than one, there is an index
+    names              of all sources; with more than one, there is an index. One that is there
+                       already goes on listing what earlier runs left in the folder
     force              also overwrite storyboards that were edited by hand
     video              what the pages play
     """
@@ -71,28 +70,31 @@ def write_task(
         written = WrittenTask()
         write = partial(Result.write, video=video, force=force)
         _write_boards(written, output, results, write, progress)
-        if model is not None:
-            _write_model(written, output, model)
-        if len(names) > 1 and written.boards:
-            _write_index(written, output, names, {**failures, **written.failures})
-        elif written.boards:
-            _update_index(written, output)
+        if written.boards:
+            if model is not None:
+                _write_model(written, output, model)
+            _update_index(written, output, names, {**failures, **written.failures})
     return written
 
 
 def _write_model(written: WrittenTask, output: Path, model: TaskModel) -> None:
     """Write the model; storyboards that stay from an earlier run keep theirs beside it."""
     try:
-        written.earlier_model = keep_earlier_model(output, model, _clustering_ids(output))
+        written.earlier_model = keep_needed_model(output, model)
         write_model(output / FOLDER, model)
     except OutputError as problem:
         written.unsaved.append(str(problem))
 
 
+def keep_needed_model(output: Path, new: TaskModel) -> Path | None:
+    """Copy the model of `output` if storyboards below it need it; return where to, None if not."""
+    return keep_earlier_model(output, new, _clustering_ids(output))
+
+
 def _clustering_ids(output: Path) -> list[str]:
     """Return the clusterings of the storyboards below `output`; empty where unknown."""
     try:
-        paths = storyboard_files(output)
+        paths = all_storyboards(output)
     except OSError:  # a folder may be writable, but not readable
         return [""]
     return [_clustering_id(path) for path in paths]
@@ -126,34 +128,20 @@ def _write_boards(
                 written.kept[position] = problem.board
 
 
-def _write_index(
+def _update_index(
     written: WrittenTask, output: Path, names: Sequence[str], failures: Mapping[int, str]
 ) -> None:
-    """Show every recording of this run as it is in the folder now, edited or just written."""
+    """List every recording of this run as it is in the folder now, edited or just written."""
     failed = [
         (names[position], reason)
         for position, reason in sorted(failures.items())
         if position not in written.kept
     ]
-    shown = sorted({**written.boards, **written.kept}.items())
-    boards = [(written.folders[position].name, board) for position, board in shown]
+    shown = sorted({**written.boards, **written.kept})
+    folders = [written.folders[position].name for position in shown]
     try:
-        written.index = write_index(output, boards, failed=failed)
+        written.index = update_index(output, folders, names=names, failed=failed)
     except OutputError as problem:
         written.unsaved.append(str(problem))
-
-
-def _update_index(written: WrittenTask, output: Path) -> None:
-    """Make an index that shows the only recording of this run again; others stay as they are."""
-    names = {folder.name for folder in written.folders.values()}
-    try:
-        contents = read_contents(output)
-    except StepreelError as problem:  # of an earlier version: it may not even list the recording
-        log.warning("%s", problem)
-        return
-    if contents is None or not names <= set(contents.folders):
-        return
-    try:
-        written.index = rebuild_index(output)
     except StepreelError as problem:
-        written.unsaved.append(str(problem))
+        log.warning("%s", problem)

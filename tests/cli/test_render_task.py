@@ -81,7 +81,7 @@ def test_an_index_that_cannot_be_made_again_is_reported(task):
     (task / "index.html").write_text("<title>Key steps of 2 recordings</title>")
     done = stepreel("render", task / "one")
     assert done.returncode == 1
-    assert "`stepreel run` makes it again" in done.stderr
+    assert "run all its recordings in one command" in done.stderr
 
 
 def test_the_folder_of_a_task_stands_for_all_its_storyboards(task, tmp_path):
@@ -168,3 +168,13 @@ def test_a_recording_that_is_not_there_is_reported_and_stays_linked(tmp_path):
     video.unlink()
     assert "the recording take 1.mp4 is not there" in stepreel("render", tmp_path / "out").stderr
     assert 'src="../take%201.mp4"' in (tmp_path / "out" / "storyboard.html").read_text()
+
+
+def test_kinds_cannot_be_named_where_one_storyboard_does_not_say_what_it_shares(task, tmp_path):
+    edit(task / "two", lambda content: content.update(clustering_id="known"))
+    edit(task / "one", lambda content: content.update(clustering_id=""))
+    (tmp_path / "titles.csv").write_text("A,Open the box\n")
+    done = stepreel("render", task, "--titles", tmp_path / "titles.csv")
+    assert done.returncode == 2
+    assert "are of different runs" in done.stderr
+    assert "Open the box" not in (task / "one" / "storyboard.json").read_text()

@@ -130,7 +130,7 @@ def test_storyboards_that_are_kept_keep_their_model_and_a_group_of_their_own(tak
     assert (board_of(takes)["clustering_id"], done.returncode) == (first, 1)
     assert board_of(takes, "two")["clustering_id"] != first
     earlier = takes / "out" / f"model-{first[:8]}"
-    assert f"the model of other storyboards in the folder: {earlier}\n" in done.stdout
+    assert f"kept the earlier model, which other storyboards here need: {earlier}\n" in done.stdout
     assert load_model(earlier).n_clusters == 3
     assert load_model(takes / "out").n_clusters == 2
     index = (takes / "out" / "index.html").read_text()
@@ -150,7 +150,7 @@ def test_one_kind_cannot_be_named_where_letters_mean_different_steps(takes):
     (takes / "titles.csv").write_text("A,Open the box\n")
     done = stepreel("render", takes / "out", "--titles", takes / "titles.csv")
     assert done.returncode == 2
-    assert "were not run together" in done.stderr
+    assert "are of different runs" in done.stderr
     assert "Open the box" not in (takes / "out" / "two" / "storyboard.json").read_text()
     alone = stepreel("render", takes / "out" / "two", "--titles", takes / "titles.csv")
     assert alone.returncode == 0, alone.stderr
@@ -181,14 +181,75 @@ def test_an_index_follows_when_one_of_its_recordings_is_run_again(takes):
     assert "Group 2: 1 recording<" in index
 
 
-def test_a_run_of_another_recording_leaves_an_index_alone(takes):
+def test_the_index_goes_on_listing_what_earlier_runs_left_in_the_folder(takes):
     assert run(takes, names=("one", "two")).returncode == 0
-    before = (takes / "out" / "index.html").read_text()
     (takes / "other.npz").write_bytes((takes / "two.npz").read_bytes())
-    done = run(takes, names=("other",))
+    assert run(takes, names=("other",)).returncode == 0
+    index = (takes / "out" / "index.html").read_text()
+    assert "Key steps of 3 recordings" in index
+    assert "Group 1: 2 recordings<" in index
+    assert "Group 2: 1 recording<" in index
+    # Two of three, which form a group in the order of the index; then all, in another order.
+    assert run(takes, "--clusters", "2", names=("other", "one")).returncode == 0
+    index = (takes / "out" / "index.html").read_text()
+    assert "Key steps of 3 recordings" in index
+    assert index.index('href="./one/') < index.index('href="./other/') < index.index('href="./two/')
+    assert run(takes, names=("two", "other", "one")).returncode == 0
+    index = (takes / "out" / "index.html").read_text()
+    assert index.index('href="./two/') < index.index('href="./other/') < index.index('href="./one/')
+    assert "Group 2" not in index
+
+
+def test_a_recording_that_can_be_read_at_last_is_no_longer_listed_as_failed(takes):
+    good = (takes / "two.npz").read_bytes()
+    (takes / "two.npz").write_bytes(b"")
+    assert run(takes, names=("one", "two")).returncode == 1
+    assert "1 could not be read" in (takes / "out" / "index.html").read_text()
+    (takes / "two.npz").write_bytes(good)
+    assert run(takes, names=("two",)).returncode == 0
+    index = (takes / "out" / "index.html").read_text()
+    assert "Key steps of 2 recordings" in index
+    assert "could not be read" not in index
+
+
+def test_an_index_of_an_earlier_version_stays_until_several_are_run(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    page = "<title>Key steps of 2 recordings</title>"
+    (takes / "out" / "index.html").write_text(page)
+    done = run(takes, names=("two",))
+    assert "run all its recordings in one command to make it again" in done.stderr
+    assert (takes / "out" / "index.html").read_text() == page
+    assert run(takes, names=("one", "two")).returncode == 0
+    assert 'href="./one/' in (takes / "out" / "index.html").read_text()
+
+
+def test_a_run_that_writes_no_storyboard_leaves_the_model_alone(takes):
+    assert run(takes).returncode == 0
+    edit_title(takes)
+    before = (takes / "out" / "model" / "model.json").read_bytes()
+    assert run(takes, "--clusters", "2").returncode == 2
+    assert (takes / "out" / "model" / "model.json").read_bytes() == before
+    assert [path.name for path in (takes / "out").glob("model*")] == ["model"]
+
+
+def test_training_into_the_folder_of_a_run_keeps_the_model_its_storyboards_need(takes):
+    assert run(takes).returncode == 0
+    first = board_of(takes)["clustering_id"]
+    model = takes / "out" / "model"
+    done = stepreel("train", takes / "one.npz", "-o", model, *FAST[:4], "-k", "2")
     assert done.returncode == 0, done.stderr
-    assert "all recordings" not in done.stdout
-    assert (takes / "out" / "index.html").read_text() == before
+    assert load_model(takes / "out" / f"model-{first[:8]}").n_clusters == 3
+    assert load_model(model).n_clusters == 2
+    assert "kept the earlier model" in done.stdout
+
+
+def test_a_storyboard_of_its_own_in_the_folder_hides_no_others(takes):
+    assert run(takes, names=("one", "two")).returncode == 0
+    first = board_of(takes)["clustering_id"]
+    board = (takes / "out" / "one" / "storyboard.json").read_text()
+    (takes / "out" / "storyboard.json").write_text(board.replace(first, "another"))
+    assert run(takes, "--clusters", "2").returncode == 0
+    assert load_model(takes / "out" / f"model-{first[:8]}").n_clusters == 3
 
 
 def test_a_model_that_cannot_be_kept_is_not_overwritten(takes):

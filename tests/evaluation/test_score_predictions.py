@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from boards import make_board
+from cli.commands import stepreel
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.predictions import read_predictions
@@ -221,3 +223,36 @@ def test_an_empty_folder_of_predictions_is_explained(folders):
     np.savez(folders[0] / "a.npz", times=[0.0, 1.0], labels=[1, 2])
     with pytest.raises(DatasetError, match="contains no predictions"):
         scored(folders)
+
+
+def write_boards(folder, **ids):
+    """Write a storyboard of 20 s per recording: A until 10 s, then B."""
+    for name, clustering_id in ids.items():
+        board = make_board([(0, 5, 10, 0), (10, 15, 20, 1)], file=f"../{name}.mp4")
+        board = board.model_copy(update={"clustering_id": clustering_id})
+        (folder / name).mkdir()
+        (folder / name / "storyboard.json").write_text(board.to_json())
+
+
+@pytest.mark.parametrize(
+    ("ids", "is_told"),
+    [(("x", "x"), False), (("x", "y"), True), (("x", ""), True), (("", ""), False)],
+)
+def test_letters_that_mean_different_steps_are_told(folders, ids, is_told):
+    for name in "ab":
+        (folders[0] / f"{name}.csv").write_text("0,10,1 cut\n10,20,2 sew\n")
+    write_boards(folders[1], a=ids[0], b=ids[1])
+    _, _, problems = scored(folders)
+    assert bool(problems.notes) is is_told
+    if is_told:
+        assert "a/storyboard.json and b/storyboard.json" in problems.notes[0]
+        results = stepreel("score", "--truth", folders[0], "--prediction", folders[1])
+        assert "different runs" in results.stderr
+
+
+def test_letters_of_a_truth_that_mean_different_steps_are_told(folders):
+    write_boards(folders[0], a="x", b="y")
+    for name in "ab":
+        (folders[1] / f"{name}.csv").write_text("0,10,1 cut\n10,20,2 sew\n")
+    _, _, problems = scored(folders)
+    assert "different runs" in problems.notes[0]

@@ -261,7 +261,7 @@ def test_of_earlier_storyboards_it_is_not_claimed_that_they_share_their_kinds(tm
     assert "same kind of step in recordings that were run together." in page
     mixed = [*boards, ("three", as_run("new", make_board()))]
     page = write_index(tmp_path, mixed, failed=[]).read_text(encoding="utf-8")
-    assert "Group 1: 2 recordings of an earlier version" in page
+    assert "Group 1: 2 recordings, storyboards of an earlier version" in page
     assert "Group 2: 1 recording<" in page
 
 

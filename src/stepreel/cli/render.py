@@ -84,11 +84,10 @@ def _check_same_kinds(paths: Sequence[Path], titles: str) -> None:
     for path in paths:
         with suppress(StepreelError):  # reported when it is rendered
             by_id.setdefault(read_storyboard(path).clustering_id, path)
-    by_id.pop("", None)
     if len(by_id) > 1:
         one, other = list(by_id.values())[:2]
         raise StepreelError(
-            f"{titles}: names kinds, but {one} and {other} were not run together: the same letter "
+            f"{titles}: names kinds, but {one} and {other} are of different runs: the same letter "
             "is another kind of step in each. Render each folder with titles of its own"
         )
 

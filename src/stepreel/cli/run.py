@@ -199,7 +199,8 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
     if unused := _unused_titles(task_run):
         warn(f"stepreel: {unused}")
     if task_run.written is not None and task_run.written.earlier_model is not None:
-        say(f"the model of other storyboards in the folder: {task_run.written.earlier_model}")
+        earlier = task_run.written.earlier_model
+        say(f"kept the earlier model, which other storyboards here need: {earlier}")
     if task_run.written is not None and task_run.written.index is not None:
         say(f"all recordings: {task_run.written.index}")
     if len(sources) > 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepreel.cli.problems import show_left_out, showing_left_out
-from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say, show
+from stepreel.cli.terminal import SOME_FAILED, counted, refuse, report_errors, say, show, warn
 from stepreel.system.machine import SPACE_FOR_SCORES, check_address_space
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def score(
     with report_errors(), showing_left_out():
         check_address_space(SPACE_FOR_SCORES)
         from stepreel.evaluation.metrics.localization import PROTOCOLS
+        from stepreel.evaluation.report.figures import merge_notes
         from stepreel.evaluation.score_predictions import score as score_predictions
 
         known = [*PROTOCOLS, *MEASURES]
@@ -83,6 +84,8 @@ def score(
         )
         if output is not None:
             say(f"results: {output / 'results.json'}, {output / 'report.html'}")
+        for note in merge_notes(results.notes):
+            warn(f"stepreel: note: {note}")
         show_left_out(results.left_out)
         if results.left_out:
             raise typer.Exit(SOME_FAILED)

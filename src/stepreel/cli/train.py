@@ -111,8 +111,9 @@ def train(
 
 def _learn(task: Task, store: Store, output: Path, device: Device, progress: Progress) -> None:
     from stepreel.learn.embeddings import training_notes
-    from stepreel.learn.model import metrics_text, write_model
+    from stepreel.learn.model import FOLDER, metrics_text, write_model
     from stepreel.learn.sampling import plan_sampling
+    from stepreel.output import keep_needed_model
     from stepreel.pipeline import learn_task
     from stepreel.system.files import explain_write_errors, write_text
 
@@ -129,8 +130,12 @@ def _learn(task: Task, store: Store, output: Path, device: Device, progress: Pro
     learned = learn_task(task, store, device=device, progress=progress, on_checkpoint=write_metrics)
     model = learned.model
     assert model is not None
+    # In the folder of a run, storyboards may need the model that is there.
+    earlier = keep_needed_model(output.parent, model) if output.name == FOLDER else None
     write_model(output, model)
     _report(model, output)
+    if earlier is not None:
+        say(f"kept the earlier model, which storyboards in {output.parent} need: {earlier}")
 
 
 def _report(model: TaskModel, output: Path) -> None:

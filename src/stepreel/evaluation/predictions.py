@@ -36,12 +36,14 @@ LABEL_ARRAYS = ("cluster", "labels", "prediction")
 class LoadedPrediction:
     """What was predicted for one recording; `n_clusters` is K if the file states it.
 
-    shown  the steps of a storyboard, each with its own moment; None for other files
+    shown       the steps of a storyboard, each with its own moment; None for other files
+    storyboard  its file, if it is one
     """
 
     labelled: TimedLabels
     n_clusters: int | None = None
     shown: ShownSteps | None = None
+    storyboard: Path | None = None
 
 
 @dataclass
@@ -99,6 +101,7 @@ def _read_board(path: Path) -> tuple[str, LoadedPrediction]:
         spans,
         board.n_clusters,
         ShownSteps.of_steps([(step.start, step.end, step.time) for step in board.steps]),
+        path,
     )
 
 

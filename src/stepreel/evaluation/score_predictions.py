@@ -32,6 +32,7 @@ from stepreel.evaluation.truth.common_moments import (
 from stepreel.evaluation.truth.formats import FORMATS, find_label_files
 from stepreel.evaluation.truth.label_files import read_label_file
 from stepreel.evaluation.truth.step_list import MOST_STEPS, number_by_name
+from stepreel.evaluation.truth.storyboard_labels import note_different_runs
 from stepreel.evaluation.write_results import Evaluation, write_evaluation
 from stepreel.system.files import check_writable
 from stepreel.types import Labels, Seconds, readable
@@ -119,6 +120,8 @@ def score_loaded(
     """Score predictions that have been read against the true steps in a folder; see `score`."""
     truths, step_names = read_truth(truth, predictions, problems, fps=fps)
     pairs = _pair(truths, predictions, rate, problems)
+    boards = [predictions[name].storyboard for name in pairs]
+    note_different_runs([path for path in boards if path is not None], problems)
     stated = [predictions[name].n_clusters or 0 for name in pairs]
     labels, k = number_clusters([pair.predicted for pair in pairs.values()], stated, n_clusters)
     prepared = PreparedTask(
@@ -176,6 +179,7 @@ def read_truth(
             f"{folder}: contains no file of true steps; expected a file per recording, in one of "
             f"these formats: {', '.join(FORMATS)}"
         )
+    note_different_runs([file.path for file in files.values() if file.is_storyboard], problems)
     steps = number_by_name(
         (label for file in files.values() for label in file.labels),
         numbers_decide=all(file.format.numbers_decide for file in files.values()),

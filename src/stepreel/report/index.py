@@ -124,12 +124,14 @@ def write_index(
     return path
 
 
-def rebuild_index(folder: Path) -> Path | None:
+def rebuild_index(folder: Path, contents: IndexContents | None = None) -> Path | None:
     """Make the index of `folder` again from the storyboards below it; None if there is none.
 
-    Order and failures are those of the index. A storyboard that cannot be read now is named.
+    A storyboard that cannot be read now is named.
+
+    contents  what to list; None: what the index lists now
     """
-    contents = read_contents(folder)
+    contents = contents or read_contents(folder)
     if contents is None:
         return None
     boards, unreadable = read_listed_boards(folder, contents)

@@ -51,7 +51,7 @@ def read_contents(folder: Path) -> IndexContents | None:
     except ValidationError as problem:
         raise StepreelError(
             f"{path}: does not say what it was made from and stays as it is; "
-            "`stepreel run` makes it again"
+            "run all its recordings in one command to make it again"
         ) from problem
 
 

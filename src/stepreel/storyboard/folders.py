@@ -43,10 +43,14 @@ def storyboard_files(path: Path) -> list[Path]:
     """Return the storyboards that a file or folder stands for: its own, or those of its folders."""
     if not path.is_dir():
         return [path]
-    if (path / "storyboard.json").exists():
-        return [path / "storyboard.json"]
-    folders = sorted(path.iterdir(), key=lambda folder: natural_order(folder.name.casefold()))
-    files = [folder / "storyboard.json" for folder in folders]
+    own = path / "storyboard.json"
+    return [own] if own.exists() else all_storyboards(path)
+
+
+def all_storyboards(folder: Path) -> list[Path]:
+    """Return the storyboards in a folder and in the folders in it."""
+    folders = sorted(folder.iterdir(), key=lambda inner: natural_order(inner.name.casefold()))
+    files = [inner / "storyboard.json" for inner in (folder, *folders)]
     return [file for file in files if file.is_file()]
 
 

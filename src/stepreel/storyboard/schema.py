@@ -212,8 +212,8 @@ class Storyboard(Contract):
     clustering_id: str = Field(
         default="",
         max_length=100,
-        description="Storyboards with the same value share their clusters: cluster 0 is the same "
-        "kind of step in each. Empty if that is unknown.",
+        description="Equal in storyboards that share their clusters: there, cluster 0 is the same "
+        "kind of step in each. Empty if unknown.",
     )
     steps: list[KeyStep]
     timeline: list[TimelineSpan]

@@ -30,6 +30,7 @@ from stepreel.evaluation.truth.label_files import LabelFile, parse_label_file
 from stepreel.evaluation.truth.lines import SourceFile
 from stepreel.evaluation.truth.rows import Row, build_annotation, cut_at_end
 from stepreel.evaluation.truth.step_list import StepList, number_by_name
+from stepreel.evaluation.truth.storyboard_labels import note_different_runs
 from stepreel.types import VideoFile, readable
 
 
@@ -53,6 +54,9 @@ def read(request: Request) -> list[LabelledTask]:
         raise DatasetMissingError(f"{root}: contains no video ({', '.join(VIDEO_SUFFIXES)})")
     labels = find_label_files(root if request.truth is None else request.truth, request.problems)
     labelled = _pair(videos, labels, request.fps, request.problems)
+    note_different_runs(
+        [pair.labels.path for pair in labelled if pair.labels.is_storyboard], request.problems
+    )
     steps = number_by_name(
         (row.label for pair in labelled for row in pair.rows),
         numbers_decide=all(pair.labels.format.numbers_decide for pair in labelled),

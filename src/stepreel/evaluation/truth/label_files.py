@@ -32,6 +32,11 @@ class LabelFile:
     moments: RawMomentLabels | None = None
 
     @property
+    def is_storyboard(self) -> bool:
+        """Whether its steps are those of a storyboard."""
+        return self.format is FORMATS["json"]
+
+    @property
     def labels(self) -> Sequence[str]:
         """The label of every moment or row."""
         if self.moments is not None:

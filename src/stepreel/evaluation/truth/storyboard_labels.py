@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from stepreel.evaluation.truth.annotation import NO_STEP, labels_of_spans
+from collections.abc import Iterable
+from pathlib import Path
+
+from stepreel.evaluation.truth.annotation import NO_STEP, Problems, labels_of_spans
 from stepreel.evaluation.truth.lines import SourceFile
 from stepreel.evaluation.truth.rows import Row
 from stepreel.storyboard.letters import letter
@@ -17,6 +20,27 @@ def read_storyboard_rows(file: SourceFile, fps: float | None = None) -> list[Row
         Row(step.start, step.end, f"{step.cluster + 1} kind {letter(step.cluster)}")
         for step in board.steps
     ]
+
+
+def note_different_runs(storyboards: Iterable[Path], problems: Problems) -> None:
+    """Note that letters do not mean the same in all of these storyboards, if so.
+
+    Each recording's own figures are right all the same, so this is no reason to refuse them.
+    """
+    by_run: dict[str, Path] = {}
+    for path in storyboards:
+        by_run.setdefault(read_storyboard(path).clustering_id, path)
+    if len(by_run) > 1:
+        one, other = list(by_run.values())[:2]
+        problems.notes.append(
+            f"{_short(one)} and {_short(other)} are storyboards of different runs, in which the "
+            "same letter is another kind of step. Protocols that match all recordings together say "
+            "little about them; trust per-video protocols, coverage and borders"
+        )
+
+
+def _short(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 def labels_of_storyboard(board: Storyboard, times: Seconds) -> Labels:
