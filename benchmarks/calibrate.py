@@ -149,7 +149,7 @@ def repeat_level(cases: Sequence[Case], confidence: Sequence[np.ndarray]) -> flo
     the fit. A level needs enough claims to be judged by, and higher levels must do as well.
     """
     pairs = zip(cases, confidence, strict=True)
-    rows = [(case, stated) for case, stated in pairs if case.variant != LATER]
+    rows = [(case, values) for case, values in pairs if case.variant != LATER]
     lowest = None
     for percent in range(95, 0, -5):
         claimed, correct = count_repeats(rows, percent / 100)

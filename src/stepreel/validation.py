@@ -59,6 +59,8 @@ def describe(schema: Schema, root: Schema) -> str:
     'a whole number from 1 to 7'
     >>> describe({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]}, {})
     'a number above 0, or none (null in JSON)'
+    >>> describe({"type": "string", "maxLength": 100}, {})
+    'text of at most 100 characters'
     >>> describe({"enum": ["link", "copy"]}, {})
     'link or copy'
     """
@@ -81,7 +83,8 @@ def describe(schema: Schema, root: Schema) -> str:
         case "null":
             return "none (null in JSON)"
         case "string":
-            return "text"
+            most = schema.get("maxLength")
+            return "text" if most is None else f"text of at most {most:,} characters"
         case "array":
             bounds = {"at least": schema.get("minItems"), "at most": schema.get("maxItems")}
             number = "".join(f"{word} {n} " for word, n in bounds.items() if n is not None)

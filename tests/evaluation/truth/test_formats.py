@@ -79,6 +79,7 @@ def board(path: Path) -> Path:
         ("3", "frames"),
         ("start,end,step", "egoprocel"),
         ("Step,start_s,end_s", "crosstask"),
+        ("start_s,end_s,N step name", "egoprocel"),
         ("begin,end,step", None),
         ("1.5,2.5,0.5", None),
         ("1;2;cut", None),
@@ -255,3 +256,16 @@ def test_every_format_has_suffixes_and_a_line_to_show_if_lines_decide() -> None:
     for name, label_format in FORMATS.items():
         assert label_format.suffixes, name
         assert bool(label_format.is_line) == bool(label_format.line), name
+
+
+@pytest.mark.parametrize("form", ["", "egoprocel"])
+def test_a_header_alone_is_refused_however_the_format_is_known(tmp_path: Path, form: str) -> None:
+    path = write(tmp_path / "a.csv", "\nstart_s,end_s,N step name\n\n")
+    with pytest.raises(DatasetError, match=r"a\.csv, line 2: has the header .* and no step below"):
+        read_label_file(path, format_name=form)
+
+
+def test_a_second_header_is_a_wrong_line_with_an_example_of_a_right_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "start,end,step\n1,2,1 cut\nstart,end,step\n")
+    with pytest.raises(DatasetError, match=r"line 3: 'start,end,step'; .* such as `12\.5,20,3 fol"):
+        read_label_rows(path)

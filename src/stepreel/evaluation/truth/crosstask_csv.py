@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stepreel.evaluation.truth.annotation import Report, location, raise_dataset_error
-from stepreel.evaluation.truth.lines import SourceFile, without_header
+from stepreel.evaluation.truth.lines import SourceFile, lines_below_header
 from stepreel.evaluation.truth.rows import Row
 from stepreel.evaluation.truth.step_list import is_background
 
@@ -16,9 +16,7 @@ COLUMNS = ("step", "start", "end")
 
 def read_crosstask_csv(file: SourceFile, fps: float | None = None) -> list[Row]:
     """Read all lines, below a header or without one; the first wrong one raises DatasetError."""
-    return parse_crosstask_lines(
-        file.path, without_header(file.lines, COLUMNS), raise_dataset_error
-    )
+    return parse_crosstask_lines(file.path, lines_below_header(file, COLUMNS), raise_dataset_error)
 
 
 def parse_crosstask_lines(
@@ -46,7 +44,7 @@ def _parse_line(line: str, duration: float | None) -> tuple[str, float, float]:
     except (ValueError, IndexError):
         parts = []
     if len(parts) != 3:
-        raise ValueError(f"{line.strip()!r}; expected step, start, end")
+        raise ValueError(f"{line.strip()!r}; expected step, start, end, such as 3,12.5,20")
     if is_background(step):
         raise ValueError(f"unknown step {step!r}; steps count from 1")
     if not (math.isfinite(start) and math.isfinite(end)) or start < 0 or end <= start:

@@ -6,18 +6,19 @@ from pathlib import Path
 
 from stepreel.errors import DatasetError
 from stepreel.evaluation.truth.annotation import Problems, location
-from stepreel.evaluation.truth.lines import SourceFile, read_lines, without_header
+from stepreel.evaluation.truth.lines import SourceFile, lines_below_header, read_lines
 from stepreel.evaluation.truth.rows import Row
 from stepreel.evaluation.truth.step_list import split_number
 
 COLUMNS = ("start", "end", "step")
+EXPECTED = "`start_s,end_s,N step name`, such as `12.5,20,3 fold`"
 
 
 def read_egoprocel_csv(file: SourceFile, fps: float | None = None) -> list[Row]:
     """Read all lines, below a header or without one; the first wrong one raises DatasetError."""
     return [
         _parse_line(file.path, number, line)
-        for number, line in enumerate(without_header(file.lines, COLUMNS), 1)
+        for number, line in enumerate(lines_below_header(file, COLUMNS), 1)
         if line.strip()
     ]
 
@@ -47,9 +48,7 @@ def _parse_line(path: Path, number: int, line: str) -> Row:
         seconds = None
     step = split_number(label)[0]
     if seconds is None or step is None:
-        raise DatasetError(
-            f"{location(path, number)}: {line.strip()[:60]!r}; expected `start_s,end_s,N step name`"
-        )
+        raise DatasetError(f"{location(path, number)}: {line.strip()[:60]!r}; expected {EXPECTED}")
     return Row(*seconds, label if step else "background", number)
 
 

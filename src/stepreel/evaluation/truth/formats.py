@@ -29,7 +29,6 @@ NOT_LABELS = re.compile(r"readme.*|licen[cs]e.*|steps\.csv|.*\.gaze\.csv", re.IG
 NUMBER = r"\s*+\"?[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?\"?\s*+"
 EGOPROCEL_LINE = re.compile(rf"{NUMBER},{NUMBER},\s*+(?:\"\s*+)?\d++[\s.:]+\S.*")
 THREE_NUMBERS = re.compile(rf"{NUMBER},{NUMBER},{NUMBER}")
-HEADERS = (egoprocel_csv.COLUMNS, crosstask_csv.COLUMNS)
 CROSSTASK_LINE = re.compile(rf"[^,]+,{NUMBER},{NUMBER}")
 
 
@@ -84,7 +83,7 @@ FORMATS = {
         read_egoprocel_csv,
         (".egoprocel.ann.csv", ".steps.csv", *TEXT_SUFFIXES),
         _is_egoprocel_line,
-        "`start_s,end_s,N step name`",
+        egoprocel_csv.EXPECTED,
         numbers_decide=True,
         any_overlap=True,
     ),
@@ -119,11 +118,8 @@ def guess_format(file: SourceFile) -> str:
     filled = [(number, line.strip()) for number, line in enumerate(file.lines, 1) if line.strip()]
     number, first = filled[0] if filled else (0, "")
     guessed = guess_line_format(first) if first else None
-    only_header = len(filled) == 1 and any(is_header(first, columns) for columns in HEADERS)
-    if guessed is None or only_header:
+    if guessed is None:
         what = f"{first[:60]!r} is not a line of a known format" if first else "is empty"
-        if only_header:
-            what = f"has the header {first[:60]!r} and no step below it"
         known = ", ".join(f"{form.line} ({name})" for name, form in FORMATS.items() if form.line)
         raise DatasetError(f"{location(file.path, number)}: {what}; expected {known}")
     return guessed

@@ -29,20 +29,29 @@ def is_header(line: str, columns: Sequence[str]) -> bool:
     >>> is_header("Step, start_s, end_s", ("step", "start", "end"))
     True
     """
-    return [cell.strip(' "').lower().removesuffix("_s") for cell in line.split(",")] == [*columns]
+    return [_column(cell) for cell in line.split(",")] == [*columns]
 
 
-def without_header(lines: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Empty the first line that is not empty, if it is a header; the others keep their numbers.
+def _column(cell: str) -> str:
+    name = cell.strip(' "').lower().removesuffix("_s")
+    return "step" if name in ("n step name", "step name") else name
 
-    >>> without_header(["", "step,start,end", "4,0.5,2"], ("step", "start", "end"))
-    ['', '', '4,0.5,2']
+
+def lines_below_header(file: SourceFile, columns: Sequence[str]) -> list[str]:
+    """Return the lines with the header emptied, if there is one, so that numbers of lines stay.
+
+    DatasetError if there is a header and nothing below it.
     """
-    first = next((number for number, line in enumerate(lines) if line.strip()), None)
-    return [
-        "" if number == first and is_header(line, columns) else line
-        for number, line in enumerate(lines)
-    ]
+    filled = [number for number, line in enumerate(file.lines) if line.strip()]
+    if not filled or not is_header(file.lines[filled[0]], columns):
+        return file.lines
+    header = file.lines[filled[0]].strip()[:60]
+    if len(filled) == 1:
+        raise DatasetError(
+            f"{location(file.path, filled[0] + 1)}: has the header {header!r} and no step below "
+            "it; expected a line per step"
+        )
+    return [*file.lines[: filled[0]], "", *file.lines[filled[0] + 1 :]]
 
 
 def read_lines(path: Path) -> list[str]:
