@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from boards import as_features, make_board, pictures_of, with_background
-from browsing import Opened
-from limits import HANG_SECONDS
+from browsing import Opened, eventually
 
 from stepreel.report import write_index, write_report
 
@@ -142,13 +141,16 @@ def test_light_and_dark_differ_and_the_choice_is_remembered(open_board):
     opened = open_board(make_board(), color_scheme="light")
     opened.page.click("#theme")
     opened.wait_for(f"{background} === '{dark}'")
-    # A busy browser may pass on what a page has stored only after the page is loaded again.
-    for _ in range(int(HANG_SECONDS / 0.25)):
-        opened.page.wait_for_timeout(250)
-        opened.page.reload()
-        if opened.value(background) == dark:
-            break
-    assert opened.value(background) == dark
+
+    # The page stays open: one that is loaded again at once may lose what it has just stored.
+    def remembered():
+        again = opened.context.new_page()
+        again.goto(opened.page.url)
+        color = again.evaluate(background)
+        again.close()
+        return color
+
+    eventually(opened.page, remembered, dark)
 
 
 def test_the_page_works_where_storage_is_denied(open_board):
