@@ -200,6 +200,10 @@ def test_the_table_of_storyboards_shows_every_measure_and_fits_a_terminal(tmp_pa
     assert first.split() == ["equal-split", *cells]
     only = storyboard_tables(results.storyboard, ["coverage"])
     assert "borders-1s" not in only
+    many = own.model_copy(update={"n_shown": own.n_shown.model_copy(update={"mean": 10795.7})})
+    wide = results.storyboard.model_copy(update={"coverage": {"random": many}})
+    rows = [line.split() for line in storyboard_tables(wide, ["coverage"]).splitlines()]
+    assert next(row for row in rows if row[:1] == ["random"])[-2:] == ["10795.7", cells[-1]]
     left_out = results.storyboard.model_copy(update={"left_out": 2})
     assert "no key step is labelled: 2" in storyboard_tables(left_out)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from limits import HANG_SECONDS
 
 from stepreel.system import cache
 from stepreel.system.cache import cached_files, clear, set_limit, trim
@@ -72,7 +73,9 @@ def test_processes_that_share_a_small_cache_keep_what_they_use(tmp_path):
         )
         for seed in range(4)
     ]
-    done = [(process.communicate(timeout=300), process.returncode) for process in processes]
+    done = [
+        (process.communicate(timeout=HANG_SECONDS), process.returncode) for process in processes
+    ]
     for (output, errors), status in done:
         others = [line for line in errors.splitlines() if not line.endswith("; waiting")]
         assert (status, others) == (0, [])

@@ -192,7 +192,8 @@ def _metric_table(name: str, metric: TaskMetric) -> str:
 
 
 def _row(name: str, cells: Sequence[str], width: int = 18, names: int = 20) -> str:
-    return f"  {name:<{names}}" + "".join(f"{text:>{width}}" for text in cells)
+    cells = "".join(f"{text:>{width}}" if len(text) < width else f" {text}" for text in cells)
+    return f"  {name:<{names}}{cells}"
 
 
 def _fitting(columns: Sequence[str], width: int, names: int) -> Iterator[Sequence[str]]:
