@@ -26,6 +26,7 @@ METHODS = (
     "one-cluster",
     "raw-kmeans",
     "time-kmeans",
+    "context-kmeans",
     "paper",
     "stepreel",
 )
@@ -218,7 +219,7 @@ def test_annotations_without_features_give_null_rows_and_reasons_for_the_rest(tm
     assert done.returncode == 0, done.stderr
     results = results_of(tmp_path / "r")
     assert tuple(results["protocols"]["egoprocel"]) == METHODS[:4]
-    assert set(results["skipped"]) == {"raw-kmeans", "time-kmeans"}
+    assert set(results["skipped"]) == {"raw-kmeans", "time-kmeans", "context-kmeans"}
     assert "no videos and no features" in results["skipped"]["raw-kmeans"]
     assert results["dataset"]["tasks"]["meccano"]["moments"] == 60  # 6 per second
     everything = stepreel(*arguments)

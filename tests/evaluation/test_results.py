@@ -85,7 +85,7 @@ def test_results_cannot_be_changed_and_print_short():
     results = made_up(tasks=["tea", "coffee"])
     with pytest.raises(ValueError, match="frozen"):
         results.notes = []
-    assert repr(results) == ("Results('drinks', 2 tasks, 6 recordings, 8 methods, 2 seeds, K = 4)")
+    assert repr(results) == ("Results('drinks', 2 tasks, 6 recordings, 9 methods, 2 seeds, K = 4)")
 
 
 def test_the_schema_is_published():
@@ -119,9 +119,9 @@ def test_a_frame_has_one_row_per_task_protocol_method_figure_and_seed():
 
 def test_rows_of_a_frame_are_there_without_pandas():
     rows = list(made_up()._rows())
-    # 6 protocols, 8 methods, 2 seeds; 9 figures, and a ceiling under both strict protocols.
+    # 6 protocols, 9 methods, 2 seeds; 9 figures, and a ceiling under both strict protocols.
     # Coverage, and borders with 3 tolerances: 3 rates, also of 3 null baselines, and 2 numbers.
-    assert len(rows) == 8 * 2 * (6 * 9 + 2 + 4 * (3 + 3 * 3 + 2))
+    assert len(rows) == 9 * 2 * (6 * 9 + 2 + 4 * (3 + 3 * 3 + 2))
     f1 = [row[-1] for row in rows if row[2:6] == ("strict", "paper", "learned", "f1")]
     assert np.mean(f1) == pytest.approx(made_up().protocols["strict"]["paper"].f1.mean, abs=1e-3)
 

@@ -101,9 +101,10 @@ def evaluate(
     Kinds of datasets: npz (a folder of .npz files), videos (with --truth),
     egoprocel, steps-release, crosstask, procel, ikea, penn, breakfast,
     50salads, gtea, jigsaws. Methods: random, equal-split, concatenated-split,
-    one-cluster, raw-kmeans, time-kmeans (null baselines), paper, stepreel
-    (learned). `stepreel info` lists those that other packages add. Labels are
-    used for scoring only. After an interruption the same command continues.
+    one-cluster, raw-kmeans, time-kmeans, context-kmeans (null baselines),
+    paper, stepreel (learned). `stepreel info` lists those that other packages
+    add. Labels are used for scoring only. After an interruption the same
+    command continues.
     To score predictions made elsewhere: stepreel score.
     """
     with report_errors(), showing_left_out():

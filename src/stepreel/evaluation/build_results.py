@@ -38,6 +38,7 @@ TRAINED_ON = "the recordings that are scored, without labels"
 CLUSTERED = {
     "raw-kmeans": "KMeans (n_init 10) on all cues side by side, z-scored over each recording",
     "time-kmeans": "the same, and relative time with as much weight as all features together",
+    "context-kmeans": "KMeans (n_init 10) on context features: means over σ, at t - σ, t and t + σ",
 }
 
 

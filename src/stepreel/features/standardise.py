@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.types import FeatureTrack, Floats
+from stepreel.types import FeatureTrack, Floats, Mask
 
 
 def standardised(track: FeatureTrack, *, average_seconds: float, z_score: bool) -> Floats:
@@ -38,12 +38,16 @@ class MovingAverage:
         self.start = np.searchsorted(track.times, track.times - seconds / 2 - 1e-6)
         self.stop = np.searchsorted(track.times, track.times + seconds / 2 + 1e-6)
         counts = np.concatenate([[0], np.cumsum(track.valid)])
-        self.share = 1.0 / np.maximum(counts[self.stop] - counts[self.start], 1)
+        n_valid = counts[self.stop] - counts[self.start]
+        self.reaches_valid: Mask = n_valid > 0
+        self.share = 1.0 / np.maximum(n_valid, 1)
 
-    def __call__(self, column: Floats) -> NDArray[np.float64]:
-        """Average one feature, whose invalid moments are zero; cumulative sums need float64."""
+    def __call__(self, columns: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Average one or more features, (T,) or (T, n), whose invalid moments are zero."""
         if self.is_identity:
-            return column.astype(np.float64)
-        sums = np.concatenate([[0.0], np.cumsum(column, dtype=np.float64)])
-        averaged: NDArray[np.float64] = (sums[self.stop] - sums[self.start]) * self.share
+            return columns.astype(np.float64)
+        sums = np.zeros((len(columns) + 1, *columns.shape[1:]))
+        np.cumsum(columns, axis=0, dtype=np.float64, out=sums[1:])
+        share = self.share.reshape(-1, *[1] * (columns.ndim - 1))
+        averaged: NDArray[np.float64] = (sums[self.stop] - sums[self.start]) * share
         return averaged

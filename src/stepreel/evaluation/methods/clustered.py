@@ -1,4 +1,4 @@
-"""K-means on raw features, with or without time: null baselines that look but do not learn."""
+"""K-means on raw or context features: null baselines that look but do not learn."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stepreel.evaluation.methods.base import Method, MethodRun, Prediction
+from stepreel.features.context import context_of, fit_context
 from stepreel.features.standardise import standardised
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.types import FeatureTrack, Floats, Labels, Recording
@@ -49,9 +50,25 @@ def _time_kmeans(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
     return cluster_tracks([raw_track(recording, with_time=True) for recording in recordings], run)
 
 
+def _context_kmeans(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
+    window_seconds = run.settings.loss.window_seconds
+
+    def label(some: list[Recording]) -> list[Labels]:
+        tracks = context_of(some, fit_context(some, window_seconds=window_seconds))
+        clusterings = cluster_recordings(tracks, run.n_clusters, seed=run.seed)
+        return [clustering.labels for clustering in clusterings]
+
+    return Prediction.from_labelling(label, recordings)
+
+
 CLUSTERED_METHODS = {
     "raw-kmeans": Method(_raw_kmeans, "clustered", "k-means on the raw features"),
     "time-kmeans": Method(
         _time_kmeans, "clustered", "the same, with relative time as one more feature"
+    ),
+    "context-kmeans": Method(
+        _context_kmeans,
+        "clustered",
+        "k-means on context features: means over σ, now, before and after",
     ),
 }
