@@ -228,6 +228,30 @@ def _read_features(path: Path) -> None:
     read_features(path, fps=None if path.suffix == ".npz" else 4.0)
 
 
+def _damage_times(content: Content, random: Random) -> Content:
+    """Stretch, shift or cut times, or make features constant: all of it can be read."""
+    arrays = {name: np.array(array) for name, array in np.load(io.BytesIO(content)).items()}
+    times, first = arrays["times"], int(random.integers(1, 60))
+    match int(random.integers(4)):
+        case 0:
+            times[first:] += 10.0 ** random.integers(0, 9)
+        case 1:
+            times *= 10.0 ** random.integers(-5, 8)
+        case 2:
+            arrays = {name: array[:first] for name, array in arrays.items()}
+        case _:
+            arrays["hands"][:first] = arrays["hands"][0]
+    return _npz({name: arrays[name] for name in ("times", "hands")})
+
+
+def _run(path: Path) -> None:
+    """Find key steps in features that can be read, however odd they are, and write the page."""
+    from stepreel.api import find_key_steps
+
+    small = {"train__epochs": 1, "train__n_chunks": 32, "encoder__width": 8, "clusters": 4}
+    find_key_steps(path, path.parent / "out", cache=path.parent / "cache", **small)
+
+
 def _read_labels(path: Path) -> None:
     from stepreel.evaluation.truth.annotation import Problems
     from stepreel.evaluation.truth.label_files import read_label_file
@@ -343,6 +367,7 @@ def formats(good: Path) -> dict[str, Format]:
             for n in ("a.mp4", "b.mkv", "c.avi")
         },
         **features,
+        "features run": Format("take.npz", _damage_times, _run),
         "features packed .npz": Format("packed.npz", damage_bytes, _read_features),
         **{f"labels {name}": Format(name, damage_text, _read_labels) for name in labels},
         "labels .npz": Format("labels.npz", partial(_damage_arrays, _npz), _read_labels),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 from videos import busy_task, steady, write_video
 
@@ -107,3 +108,18 @@ def test_a_wrong_limit_in_the_environment_is_reported_before_any_work(folder, tm
     )
     assert done.returncode == 2
     assert done.stderr.startswith("stepreel: STEPREEL_CACHE_LIMIT: '1' is not a size")
+
+
+def test_a_folder_in_place_of_an_embedding_is_replaced_when_the_model_is_gone(tmp_path):
+    features = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    np.savez(tmp_path / "take.npz", hands=features, times=np.arange(60) / 4)
+    cache = tmp_path / "cache"
+    run = ("run", tmp_path / "take.npz", "-o", tmp_path / "out", "--set", "train.epochs=2")
+    assert stepreel(*run, cache=cache).returncode == 0
+    for file in (cache / "models").iterdir():
+        file.unlink()
+    (embedding,) = (cache / "recordings").glob("*/embedding-*.safetensors")
+    embedding.unlink()
+    embedding.mkdir()
+    assert stepreel(*run, cache=cache).returncode == 0
+    assert embedding.is_file()

@@ -119,3 +119,10 @@ def test_a_training_that_does_not_fit_into_memory_is_refused_before_it_begins(se
         pytest.raises(SettingsError, match=r"it needs .* GB of memory.*n_chunks"),
     ):
         check_training_memory({f"cue{n}": 4 for n in range(n_cues)}, settings, value)
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_refused_too():
+    settings = load_settings("quick", {"train.batch_size": 1024, "train.n_chunks": 10_000})
+    check_training_memory({"hands": 8}, settings, 10_000)
+    with pytest.raises(SettingsError, match=r"it needs .* GB of memory.*batch_size"):
+        check_training_memory({"hands": 8000}, settings, 10_000)

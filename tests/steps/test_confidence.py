@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from stepreel.steps.confidence import (
     probability,
     rate_steps,
 )
-from stepreel.steps.evidence import EVIDENCE, TaskSteps, is_white_noise, overlaps
+from stepreel.steps.evidence import EVIDENCE, TaskSteps, _left_out_blocks, is_white_noise, overlaps
 from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.types import FeatureTrack
@@ -55,6 +57,20 @@ def test_evidence_of_clear_steps():
     assert (evidence["margin"] > 0.9).all()
     assert (evidence["borders"] > 1).all()  # far above the median change
     assert not is_white_noise(task, 0)
+
+
+def test_a_gap_of_years_between_moments_costs_no_memory():
+    import tracemalloc
+
+    task = task_of(clear_steps())
+    (clustering,) = task.clusterings
+    times = clustering.times + np.where(np.arange(120) < 60, 0, 9e8)
+    tracemalloc.start()
+    left_out = _left_out_blocks(replace(clustering, times=times), np.random.default_rng(0))
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+    assert left_out.any()
+    assert not left_out.all()
 
 
 def test_a_short_recording_of_one_step_has_evidence_too():

@@ -75,14 +75,11 @@ def _load(
 ) -> tuple[TrainedWeights, list[FeatureTrack]] | None:
     """Return weights and embeddings from the cache; None if any is missing or damaged."""
     arrays = model_entry.load()
-    if arrays is None or not is_finished(arrays):
+    # All are tried: what is damaged has to be out of the way before it is written again.
+    loaded = [entry.load_track(name) for entry, name in zip(entries, names, strict=True)]
+    tracks = [track for track in loaded if track is not None]
+    if arrays is None or not is_finished(arrays) or len(tracks) < len(entries):
         return None
-    tracks = []
-    for entry, name in zip(entries, names, strict=True):
-        track = entry.load_track(name)
-        if track is None:
-            return None
-        tracks.append(track)
     return TrainedWeights.from_arrays(arrays), tracks
 
 

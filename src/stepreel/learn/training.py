@@ -59,19 +59,20 @@ def build_encoder(cue_widths: dict[str, int], settings: Settings) -> Encoder:
 def check_training_memory(cue_widths: dict[str, int], settings: Settings, n_chunks: int) -> None:
     """Raise SettingsError if training needs more memory than is free, before any is taken.
 
-    Counted are weights, gradients and Adam's two moments, and for every pair of cues one number
-    for every pair of chunks; a training needs a little more.
+    Counted are weights, gradients and Adam's two moments, for every pair of cues one number for
+    every pair of chunks, and the features of a batch; a training needs a little more.
     """
     with torch.device("meta"):  # shapes without memory
         parts = build_encoder(cue_widths, settings).parameters()
         n_weights = sum(part.numel() for part in parts)
     n_numbers = 4 * n_weights + n_chunks**2 * len(cue_widths) ** 2
+    n_numbers += settings.train.batch_size * n_chunks * sum(cue_widths.values())
     try:
         check_memory(4 * n_numbers)
     except OSError as problem:
         raise SettingsError(
             f"the training is too large: {problem.strerror}; choose a smaller encoder.width, "
-            "encoder.n_layers or train.n_chunks"
+            "encoder.n_layers, train.n_chunks or train.batch_size"
         ) from None
 
 

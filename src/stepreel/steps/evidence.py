@@ -84,8 +84,9 @@ def _extents(key_steps: KeySteps, recording: Recording) -> Values:
 
 
 def _left_out_blocks(clustering: Clustering, rng: np.random.Generator) -> NDArray[np.bool_]:
-    block = (clustering.times // BLOCK_SECONDS).astype(np.int64)
-    left_out: NDArray[np.bool_] = (rng.random(int(block.max()) + 1) < 0.5)[block]
+    # Only blocks with moments are drawn: a gap can be years long.
+    blocks, number = np.unique(clustering.times // BLOCK_SECONDS, return_inverse=True)
+    left_out: NDArray[np.bool_] = (rng.random(len(blocks)) < 0.5)[number]
     return left_out
 
 
