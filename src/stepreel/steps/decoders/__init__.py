@@ -1,0 +1,1 @@
+"""From tracks and embeddings of all takes to labels per moment; one idea per file."""
