@@ -18,16 +18,14 @@ from stepreel.evaluation.metrics.timed_steps import true_segments
 from stepreel.evaluation.prepare import PreparedTask, prepare_task
 from stepreel.evaluation.truth.annotation import BACKGROUND, Problems, labels_of_spans
 from stepreel.features.feature_files import FeatureRecording
-from stepreel.learn.embeddings import learn_embeddings
-from stepreel.learn.inference import embed_with_model
-from stepreel.learn.model import build_model
+from stepreel.pipeline import learn_task
 from stepreel.steps.confidence import chance_inputs
+from stepreel.steps.decoders.base import Decoded
 from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise, overlaps
-from stepreel.steps.grouping import group_moments
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.system.store import Store
-from stepreel.task import load_task
-from stepreel.types import Clustering, FeatureTrack, Recording, Seconds, moment_seconds
+from stepreel.task import Task, load_task
+from stepreel.types import Recording, Seconds, moment_seconds
 
 RATE = 5.0  # moments per second, about as many as videos have
 SHUFFLED, RANDOM, WALK = "shuffled", "random", "random walk"
@@ -215,12 +213,12 @@ def _judge(
             "loss.window_seconds": source.window_seconds,
         }
     )
-    embeddings, clusterings = _find_kinds(recordings, settings, store, learned_from)
+    decoded = _find_kinds(recordings, settings, store, learned_from)
     key_steps = [
         pick_key_steps(clustering, settings.key_steps, moment_seconds=recording.moment_seconds)
-        for clustering, recording in zip(clusterings, recordings, strict=True)
+        for clustering, recording in zip(decoded.clusterings, recordings, strict=True)
     ]
-    task = TaskSteps(recordings, embeddings, clusterings, key_steps, settings)
+    task = TaskSteps(recordings, decoded.again, key_steps, settings)
     for position, (recording, labels) in enumerate(zip(recordings, truth, strict=True)):
         segments, steps = segments_of(recording.times, labels)
         extents = task.extents(position)
@@ -245,17 +243,16 @@ def _find_kinds(
     settings: Settings,
     store: Store,
     learned_from: Sequence[Recording],
-) -> tuple[list[FeatureTrack], list[Clustering]]:
-    """Embed and cluster recordings; with the model of others, if there are any."""
-    training = learned_from or recordings
-    learned = learn_embeddings(training, settings, store, device="cpu")
-    grouped = group_moments(learned.tracks, training, settings)
+) -> Decoded:
+    """Decode recordings; with the model of others, if there are any."""
+    first = learn_task(_task(learned_from or recordings, settings), store, device="cpu")
     if not learned_from:
-        return learned.tracks, grouped.clusterings
-    model = build_model(learned_from, settings, learned.training, grouped.centres)
-    embeddings = list(embed_with_model(model, recordings, device="cpu"))
-    later = group_moments(embeddings, recordings, settings, centres=model.centres)
-    return embeddings, later.clusterings
+        return first.decoded
+    return learn_task(_task(recordings, settings), store, model=first.model, device="cpu").decoded
+
+
+def _task(recordings: Sequence[Recording], settings: Settings) -> Task:
+    return Task(settings, dict(enumerate(recordings)), failures={})
 
 
 def segments_of(times: Seconds, labels: np.ndarray) -> tuple[Values, np.ndarray]:

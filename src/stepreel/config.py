@@ -202,14 +202,17 @@ class EmbedSettings(_Settings):
 
 
 class KeyStepSettings(_Settings):
-    """Algorithm 1, and which of its segments are shown."""
+    """How moments become steps, and which of these are shown."""
 
+    decoder: str = Field(
+        "kmeans",
+        min_length=1,
+        max_length=100,
+        description="How moments are labelled (`stepreel info` lists all).",
+    )
     n_clusters: int = Field(7, ge=1, le=MOST_CLUSTERS, description="K: number of kinds of steps.")
     background_ratio: float = Field(
-        0.1, ge=0, lt=1, description="α: fraction of each cluster that is trimmed."
-    )
-    leave_out_pauses: bool = Field(
-        False, description="Exclude pauses: moments that look similar at all borders between steps."
+        0.1, ge=0, lt=1, description="α: fraction of each cluster that `kmeans` trims."
     )
     split_gap_seconds: float = Field(
         2.0, gt=0, le=LONGEST_SETTING, description="γ: a longer gap starts a new step."
@@ -243,6 +246,7 @@ class Settings(_Settings):
 
 
 DEFAULT_PRESET = "quick"
+RETIRED = {"key_steps": ("leave_out_pauses",)}  # settings that older models and storyboards have
 
 
 class CueChoiceError(SettingsError):
@@ -279,6 +283,22 @@ def validated(values: Mapping[str, object]) -> Settings:
         return Settings.model_validate(values)
     except ValidationError as problem:
         raise SettingsError(_explain(problem)) from None
+
+
+def without_retired(values: object) -> object:
+    """Leave out settings that no longer have a meaning, as older files have them.
+
+    >>> without_retired({"key_steps": {"leave_out_pauses": True, "n_clusters": 7}})
+    {'key_steps': {'n_clusters': 7}}
+    """
+    if not isinstance(values, Mapping):
+        return values
+    return {
+        part: {name: value for name, value in fields.items() if name not in RETIRED.get(part, ())}
+        if isinstance(fields, Mapping)
+        else fields
+        for part, fields in values.items()
+    }
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, object]:

@@ -3,13 +3,14 @@
     video, feature file or arrays
       ─features─▶    Recording with one FeatureTrack per cue          load_task
       ─learn─▶       embedding, just another FeatureTrack             learn_embeddings
-      ─steps─▶       Clustering ─▶ KeySteps                           group_moments, pick_key_steps,
+      ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
                      with their confidence                            rate_steps
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
 Every stage is a package that takes what the one before returns. A run ends with a storyboard per
-recording and the trained model, which finds the same steps in later recordings without learning.
+recording and the model, which finds the same steps in later recordings without learning. Some
+decoders need no embedding: then none is learned.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from typing import TYPE_CHECKING
 
 from stepreel.features.sources import FeatureReading, Source, source_name
 from stepreel.learn.embeddings import learn_embeddings
-from stepreel.learn.model import TaskModel, build_model
+from stepreel.learn.model import TaskModel, TrainedWeights, build_model
 from stepreel.output import WrittenTask, write_task
 from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.steps.confidence import rate_steps
+from stepreel.steps.decoders.base import Decoded, Takes
+from stepreel.steps.decoders.catalog import DECODERS
+from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.steps.evidence import TaskSteps
-from stepreel.steps.grouping import GroupedMoments, group_moments
 from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.storyboard.titles import Titles
 from stepreel.system.machine import Device
@@ -111,14 +114,15 @@ def run(
 
 @dataclass(frozen=True)
 class LearnedTask:
-    """A task's recordings embedded and clustered; lists are in the order of its recordings.
+    """A task's recordings labelled; lists are in the order of its recordings.
 
-    notes  what a reader should know about how each recording was learned
-    model  what was learned; None with a model that was trained before
+    embeddings  None where no embedding was needed
+    notes       what a reader should know about how each recording was learned
+    model       what was learned; None with an earlier model, and if nothing can be found again
     """
 
-    embeddings: list[FeatureTrack]
-    grouped: GroupedMoments
+    embeddings: list[FeatureTrack] | None
+    decoded: Decoded
     notes: list[list[str]]
     model: TaskModel | None = None
 
@@ -132,14 +136,22 @@ def learn_task(
     progress: Progress = no_progress,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> LearnedTask:
-    """Embed and cluster a task's recordings: learned together, or as a model knows them."""
+    """Label a task's recordings, which are embedded first if the decoder needs that."""
     recordings = list(task.recordings.values())
+    nothing_to_note: list[list[str]] = [[] for _ in recordings]
     if model is not None:
-        from stepreel.learn.inference import embed_with_model
+        embeddings = None
+        if model.weights:
+            from stepreel.learn.inference import embed_with_model
 
-        embeddings = list(embed_with_model(model, recordings, device=device))
-        grouped = group_moments(embeddings, recordings, task.settings, centres=model.centres)
-        return LearnedTask(embeddings, grouped, notes=[[] for _ in recordings])
+            embeddings = list(embed_with_model(model, recordings, device=device))
+        takes = Takes(recordings, embeddings, task.settings)
+        return LearnedTask(embeddings, find_kinds_again(model, takes), nothing_to_note)
+    name = task.settings.key_steps.decoder
+    decoder = DECODERS[name]
+    if not decoder.needs_embedding:
+        decoded = decode(name, Takes(recordings, None, task.settings))
+        return LearnedTask(None, decoded, nothing_to_note, _model(task, decoded, None))
     learned = learn_embeddings(
         recordings,
         task.settings,
@@ -148,12 +160,23 @@ def learn_task(
         progress=progress,
         on_checkpoint=on_checkpoint,
     )
-    grouped = group_moments(learned.tracks, recordings, task.settings)
+    decoded = decode(name, Takes(recordings, learned.tracks, task.settings))
     return LearnedTask(
-        learned.tracks,
-        grouped,
-        learned.notes,
-        build_model(recordings, task.settings, learned.training, grouped.centres),
+        learned.tracks, decoded, learned.notes, _model(task, decoded, learned.training)
+    )
+
+
+def _model(task: Task, decoded: Decoded, training: TrainedWeights | None) -> TaskModel | None:
+    """Return what finds the same kinds of steps in later takes; None if nothing can."""
+    if not decoded.kinds:
+        return None
+    return build_model(
+        list(task.recordings.values()),
+        task.settings,
+        training,
+        decoded.kinds,
+        n_clusters=decoded.clusterings[0].n_clusters,
+        decoder=decoded.used,
     )
 
 
@@ -162,19 +185,16 @@ def find_task_steps(
 ) -> dict[int, Result]:
     """Pick the key steps of every recording from its clusters, and rate how reliable they are."""
     recordings = list(task.recordings.values())
-    clusterings = learned.grouped.clusterings
+    clusterings = learned.decoded.clusterings
     choice = task.settings.key_steps
     picked = [
         pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)
     ]
-    rated = rate_steps(
-        TaskSteps(recordings, learned.embeddings, clusterings, picked, task.settings)
-    )
+    rated = rate_steps(TaskSteps(recordings, learned.decoded.again, picked, task.settings))
     shown = [limit_steps(key_steps, choice.top) for key_steps in rated]
-    parts = zip(
-        task.recordings.items(), learned.embeddings, clusterings, shown, learned.notes, strict=True
-    )
+    embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
+    parts = zip(task.recordings.items(), embeddings, clusterings, shown, learned.notes, strict=True)
     return {
         position: Result(
             recording=recording,
@@ -182,6 +202,7 @@ def find_task_steps(
             key_steps=key_steps,
             settings=task.settings,
             embedding_track=embedding,
+            decision=learned.decoded.decision,
             learning_notes=tuple(notes),
             titles=titles,
         )

@@ -5,6 +5,7 @@
     stepreel.datasets     DatasetFormat                       stepreel evaluate NAME
     stepreel.methods      Method                              stepreel evaluate --methods NAME
     stepreel.exports      Export                              a file beside every storyboard
+    stepreel.decoders     Decoder                             stepreel run --decoder NAME
 
 Each has `api_version`, the version of its group that it was written for (`API_VERSIONS`).
 """
@@ -22,6 +23,7 @@ from stepreel.evaluation.methods.base import Method, MethodRun, Prediction
 from stepreel.evaluation.truth.annotation import Annotation, TrueStep
 from stepreel.features.feature_files import FeatureRecording, read_features, recording_from_arrays
 from stepreel.report.exports import Export
+from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes, from_labels
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.registry import API_VERSIONS
 from stepreel.types import FeatureTrack, Recording
@@ -32,6 +34,9 @@ __all__ = [
     "Annotation",
     "Cue",
     "DatasetFormat",
+    "Decision",
+    "Decoded",
+    "Decoder",
     "Export",
     "FeatureRecording",
     "FeatureTrack",
@@ -44,7 +49,9 @@ __all__ = [
     "Recording",
     "Request",
     "Storyboard",
+    "Takes",
     "TrueStep",
+    "from_labels",
     "read_features",
     "recording_from_arrays",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stepreel.config import Settings
 from stepreel.features.video_recording import VideoRecording
+from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal
@@ -40,6 +41,7 @@ class Result:
     key_steps        the segments shown as steps
     settings         with which they were found
     embedding_track  the learned embedding; None where nothing was learned
+    decision         what the decoder found out about the task; None if there was nothing to decide
     learning_notes   what a reader should know about how the embedding was learned
     titles           of steps, given by a person
     store            from which pictures are read; a temporary one exists as long as it is kept here
@@ -50,6 +52,7 @@ class Result:
     key_steps: KeySteps
     settings: Settings
     embedding_track: FeatureTrack | None = None
+    decision: Decision | None = None
     learning_notes: tuple[str, ...] = ()
     titles: Titles | None = None
     store: Store | None = None
@@ -63,6 +66,7 @@ class Result:
             self.key_steps,
             self.settings,
             titles=self.titles,
+            decision=self.decision,
             notes=self.learning_notes,
         )
 
@@ -124,6 +128,7 @@ class Result:
             folder=folder,
             thumbnails=thumbnails,
             titles=self.titles,
+            decision=self.decision,
             notes=self.learning_notes,
         )
         boards: Iterable[Storyboard] = [board]

@@ -20,6 +20,7 @@ from stepreel.features.sources import (
 )
 from stepreel.learn.model import TaskModel, check_extractors, check_fits
 from stepreel.learn.task_settings import resolve_model_settings, resolve_settings
+from stepreel.steps.decoders.catalog import check_decoder
 from stepreel.system.files import check_writable
 from stepreel.system.store import Store
 from stepreel.types import Progress, Recording, no_progress
@@ -65,6 +66,7 @@ def load_task(
         return task
     if model is None:
         settings = resolve_settings(preset, overrides)
+        check_decoder(settings.key_steps.decoder)
     else:
         settings = resolve_model_settings(model, overrides, preset=preset)
         cues = make_cues(settings.extract.cues)
@@ -107,6 +109,7 @@ def _load_features(
         first = next(iter(loaded.recordings.values()), None)
         cues = [] if first is None else list(first.tracks)
         settings = resolve_settings(preset, overrides, feature_cues=cues)
+        check_decoder(settings.key_steps.decoder)
         return Task(settings, loaded.recordings, loaded.failures)
     model_cues = list(model.card.cues)
     if reading.cues and list(reading.cues) != model_cues:

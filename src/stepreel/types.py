@@ -230,15 +230,17 @@ def track_hashes(recording: Recording) -> dict[str, str]:
     return {cue: track.content_hash for cue, track in recording.tracks.items()}
 
 
-def clustering_id(centres: Floats) -> str:
-    """Return a name for cluster centres (K, D): only those with the same one mean the same kinds.
+def clustering_id(*arrays: Floats) -> str:
+    """Return a name for what defines clusters, such as centres (K, D): others have another name.
 
     >>> len(clustering_id(np.zeros((7, 128)))), clustering_id(np.eye(2)) == clustering_id(np.eye(3))
     (16, False)
     """
-    values = np.ascontiguousarray(centres, dtype=np.float32)
-    content = hashlib.blake2b(f"{values.shape}".encode(), digest_size=8)
-    content.update(values.data)
+    content = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        values = np.ascontiguousarray(array, dtype=np.float32)
+        content.update(f"{values.shape}".encode())
+        content.update(values.data)
     return content.hexdigest()
 
 
@@ -247,26 +249,33 @@ class Clustering:
     """The cluster of every moment of one recording, and its distance to the centres.
 
     labels           (T,) cluster of every moment, 0..n_clusters-1
-    distances        (T,) to the centre of its own cluster
-    other_distances  (T,) to the nearest other centre; infinite if there is only one cluster
-    excluded         (T,) true where the moment belongs to no step and was not used to fit clusters:
-                     a pause, or a moment at which no cue is valid
-    clustering_id    see `clustering_id`; empty if the clusters have no centres
+    distances        (T,) how untypical a moment is of its step, such as its distance to the centre
+                     of its cluster; the least one shows the step best
+    certainty        (T,) from 0, between two clusters, to 1
+    excluded         (T,) true where the moment belongs to no step: no cue is valid there
+    uncertain        (T,) true where it was trimmed as too untypical; none if left out
+    clustering_id    see `clustering_id`; empty if nothing finds the same clusters again
     """
 
     times: Seconds
     labels: Labels
     distances: Floats
-    other_distances: Floats
+    certainty: Floats
     excluded: Mask
     n_clusters: int
+    uncertain: Mask | None = None
     clustering_id: str = ""
 
     def __post_init__(self) -> None:
-        per_moment = (self.labels, self.distances, self.other_distances, self.excluded)
+        per_moment = (self.labels, self.distances, self.certainty, self.kept)
         shapes = {self.times.shape, *(values.shape for values in per_moment)}
         if len(shapes) != 1 or self.times.ndim != 1:
             raise ValueError(f"all arrays must have one value per moment; got shapes {shapes}")
+
+    @property
+    def kept(self) -> Mask:
+        """(T,) true where a moment was neither excluded nor trimmed."""
+        return ~self.excluded if self.uncertain is None else ~(self.excluded | self.uncertain)
 
     def __repr__(self) -> str:
         return f"Clustering({len(self.times)} moments in {self.n_clusters} clusters)"

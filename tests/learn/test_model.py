@@ -58,12 +58,12 @@ def test_a_model_reproduces_the_embeddings_and_clusters_of_its_training_recordin
     model = read_model(folder / "model")
     assert repr(model) == "TaskModel(hands (5), gaze (2); 3 kinds of steps)"
     embeddings = embed_with_model(model, takes)
-    clusterings = learned.grouped.clusterings
+    clusterings = learned.decoded.clusterings
     for track, expected, clustering in zip(
         embeddings, learned.embeddings, clusterings, strict=True
     ):
         np.testing.assert_array_equal(track.features, expected.features)
-        assigned = assign_to_centres(track, model.centres)
+        assigned = assign_to_centres(track, model.kinds["centres"])
         np.testing.assert_array_equal(assigned.labels, clustering.labels)
 
 
@@ -108,7 +108,7 @@ def test_a_new_take_gets_the_same_clusters(task, tmp_path):
     new = take(tmp_path, "new", seed=7)
     model = read_model(folder)  # the parent folder works, too
     embedded = learn([new], SETTINGS, Store(tmp_path / "unused"), model=model)
-    same = embedded.grouped.clusterings[0].labels == learned.grouped.clusterings[0].labels
+    same = embedded.decoded.clusterings[0].labels == learned.decoded.clusterings[0].labels
     assert same.mean() > 0.9
     assert not (tmp_path / "unused").exists()
 

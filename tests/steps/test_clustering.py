@@ -29,10 +29,10 @@ def test_recordings_of_a_task_share_their_clusters():
     assert b.labels.tolist() == [1, 0]
 
 
-def test_distances_are_to_the_nearest_and_the_second_nearest_centre():
+def test_distances_are_to_the_nearest_centre_and_certainty_looks_at_the_next_one():
     clustering = assign_to_centres(track([[0, 1], [4, 0]]), np.array([[0, 0], [4, 0]], np.float32))
     assert clustering.distances == pytest.approx([1, 0])
-    assert clustering.other_distances == pytest.approx([np.sqrt(17), 4])
+    assert clustering.certainty == pytest.approx([1 - 1 / np.sqrt(17), 1])
 
 
 def test_fewer_moments_than_clusters_give_fewer_clusters():
@@ -43,13 +43,13 @@ def test_fewer_moments_than_clusters_give_fewer_clusters():
 def test_equal_moments_form_one_cluster():
     (clustering,) = cluster_recordings([track([[1, 1]] * 5)], 3, seed=0)
     assert set(clustering.labels) == {0}
-    assert np.isinf(clustering.other_distances).all()
+    assert clustering.certainty.tolist() == [1] * 5
 
 
-def test_pauses_and_invalid_moments_are_not_used_to_fit_clusters():
+def test_invalid_moments_are_not_used_to_fit_clusters():
     embedding = track([[0, 0], [0, 0.2], [50, 50], [4, 4], [4, 4.2], [-90, 0]])
-    embedding.valid[5] = False
-    (clustering,) = cluster_recordings([embedding], 2, seed=0, pauses=[np.arange(6) == 2])
+    embedding.valid[[2, 5]] = False
+    (clustering,) = cluster_recordings([embedding], 2, seed=0)
     assert clustering.labels[[0, 1, 3, 4]].tolist() == [0, 0, 1, 1]
     assert clustering.excluded.tolist() == [False, False, True, False, False, True]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,8 +17,9 @@ from stepreel.steps.confidence import (
     probability,
     rate_steps,
 )
-from stepreel.steps.evidence import EVIDENCE, TaskSteps, _left_out_blocks, is_white_noise, overlaps
-from stepreel.steps.grouping import group_moments
+from stepreel.steps.decoders.base import Takes
+from stepreel.steps.decoders.kmeans import KMEANS, _left_out
+from stepreel.steps.evidence import EVIDENCE, TaskSteps, is_white_noise, overlaps
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.types import FeatureTrack
 
@@ -36,9 +37,12 @@ def task_of(*features, n_clusters=3):
         recordings.append(recording_from_arrays(f"take{number}", times, {"hands": array}))
         track = FeatureTrack("take", "embedding", times, array.astype(np.float32), times >= 0)
         embeddings.append(track)
-    clusterings = group_moments(embeddings, recordings, settings).clusterings
-    steps = [pick_key_steps(c, settings.key_steps, moment_seconds=1 / RATE) for c in clusterings]
-    return TaskSteps(recordings, embeddings, clusterings, steps, settings)
+    decoded = KMEANS.decode(Takes(recordings, embeddings, settings))
+    steps = [
+        pick_key_steps(clustering, settings.key_steps, moment_seconds=1 / RATE)
+        for clustering in decoded.clusterings
+    ]
+    return TaskSteps(recordings, decoded.again, steps, settings)
 
 
 def clear_steps(seed=0, noise=0.1):
@@ -60,13 +64,10 @@ def test_evidence_of_clear_steps():
 
 
 def test_a_gap_of_years_between_moments_costs_no_memory():
-    import tracemalloc
-
-    task = task_of(clear_steps())
-    (clustering,) = task.clusterings
-    times = clustering.times + np.where(np.arange(120) < 60, 0, 9e8)
+    times = np.arange(120) + np.where(np.arange(120) < 60, 0, 9e8)
+    track = FeatureTrack("r", "embedding", times, np.zeros((120, 1), np.float32), times >= 0)
     tracemalloc.start()
-    left_out = _left_out_blocks(replace(clustering, times=times), np.random.default_rng(0))
+    left_out = _left_out(track, np.random.default_rng(0))
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
     assert left_out.any()

@@ -9,14 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepreel.config import KeyStepSettings
+from stepreel.steps.decoders.kmeans import trimmed
 from stepreel.steps.key_steps import (
     MOST_STEPS,
     cut_segments,
-    keep_nearest,
     limit_steps,
     pick_key_steps,
 )
 from stepreel.types import Clustering
+
+
+def certainty(distances, others):
+    others = distances + 1 if others is None else np.asarray(others, np.float32)
+    share = np.divide(distances, others, out=np.ones_like(distances), where=others > 0)
+    return np.clip(1 - share, 0, 1)
 
 
 def clustering(times, labels, distances, others=None, n_clusters=None, excluded=None):
@@ -26,7 +32,7 @@ def clustering(times, labels, distances, others=None, n_clusters=None, excluded=
         np.asarray(times, float),
         labels,
         distances,
-        np.asarray(others if others is not None else distances + 1, np.float32),
+        certainty(distances, others),
         np.zeros(len(labels), bool) if excluded is None else np.asarray(excluded),
         n_clusters or int(labels.max()) + 1,
     )
@@ -49,18 +55,18 @@ def test_a_cluster_visited_twice_gives_two_key_steps_in_order():
 def test_the_farthest_tenth_of_each_cluster_is_trimmed():
     times = np.arange(20.0)
     distances = np.concatenate([np.arange(10), np.arange(10)[::-1]])
-    kept = keep_nearest(clustering(times, [0] * 10 + [1] * 10, distances), 0.1)
-    assert np.flatnonzero(~kept).tolist() == [9, 10]
+    far = trimmed(clustering(times, [0] * 10 + [1] * 10, distances), 0.1)
+    assert np.flatnonzero(far).tolist() == [9, 10]
 
 
 def test_excluded_moments_count_towards_the_trimmed_fraction():
     excluded = np.isin(np.arange(20), [0, 12, 13])
     distances = np.concatenate([np.arange(10), np.arange(10)])
-    kept = keep_nearest(
+    far = trimmed(
         clustering(np.arange(20.0), [0] * 10 + [1] * 10, distances, excluded=excluded), 0.2
     )
     # Two of ten are trimmed: one more besides moment 0, none besides 12 and 13.
-    assert np.flatnonzero(~kept).tolist() == [0, 9, 12, 13]
+    assert np.flatnonzero(far).tolist() == [9]
 
 
 def test_a_recording_without_usable_moments_has_no_steps():
@@ -73,13 +79,11 @@ def test_a_recording_without_usable_moments_has_no_steps():
 
 
 def test_a_small_cluster_keeps_at_least_one_moment():
-    kept = keep_nearest(clustering([0, 1], [0, 1], [0.5, 0.5]), 0.9)
-    assert kept.all()
+    assert not trimmed(clustering([0, 1], [0, 1], [0.5, 0.5]), 0.9).any()
 
 
 def test_a_gap_of_exactly_the_limit_does_not_split():
-    kept = np.ones(4, bool)
-    segments = cut_segments(clustering([0, 2, 4.1, 5], [0, 0, 0, 0], [1, 2, 3, 0]), kept, 2.0)
+    segments = cut_segments(clustering([0, 2, 4.1, 5], [0, 0, 0, 0], [1, 2, 3, 0]), 2.0)
     assert [s.members.tolist() for s in segments] == [[0, 1], [2, 3]]
 
 

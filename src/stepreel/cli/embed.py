@@ -97,13 +97,14 @@ def embed(
                 raise typer.Exit(NOTHING_DONE)
 
             from stepreel.learn.inference import embed_with_model
+            from stepreel.learn.model import CENTRES
             from stepreel.system.locks import lock_output
             from stepreel.system.names import name_files
 
             clustered_cues = pick_cues(
                 trained.settings.embed.cues, model_cues, setting="embed.cues"
             )
-            centres = trained.centres if chosen in (None, clustered_cues) else None
+            centres = trained.kinds.get(CENTRES) if chosen in (None, clustered_cues) else None
             if centres is None:
                 say(
                     "note: no clusters are written; the model has clusters only for "

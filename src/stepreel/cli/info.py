@@ -34,7 +34,7 @@ WIDTH = 100
 def info(cache: Cache = None) -> None:
     """Show versions, plug-ins, codecs, device, cores and where caches are kept.
 
-    Cues, datasets, methods and exports from other packages are listed with
+    Cues, decoders, datasets, methods and exports from other packages are listed with
     the package they come from; one that cannot be used, with its reason.
     """
     with report_errors():
@@ -82,8 +82,15 @@ def _registries() -> Mapping[str, Registry[Any]]:
     from stepreel.evaluation.datasets.catalog import DATASETS
     from stepreel.evaluation.methods.catalog import METHODS
     from stepreel.report.exports import EXPORTS
+    from stepreel.steps.decoders.catalog import DECODERS
 
-    return {"cues": CUES, "datasets": DATASETS, "methods": METHODS, "exports": EXPORTS}
+    return {
+        "cues": CUES,
+        "decoders": DECODERS,
+        "datasets": DATASETS,
+        "methods": METHODS,
+        "exports": EXPORTS,
+    }
 
 
 def _names(registry: Registry[Any]) -> str:

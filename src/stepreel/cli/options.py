@@ -28,6 +28,10 @@ Clusters = Annotated[
     int | None,
     typer.Option("--clusters", "-k", min=1, max=1000, help="Number of kinds of steps (7)."),
 ]
+DecoderName = Annotated[
+    str | None,
+    typer.Option("--decoder", help="How moments are labelled; `stepreel info` lists all (kmeans)."),
+]
 Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
@@ -58,6 +62,7 @@ def named_overrides(
     assignments: list[str],
     *,
     clusters: int | None = None,
+    decoder: str | None = None,
     top: int | None = None,
     seed: int | None = None,
     embed_cues: str | None = None,
@@ -65,7 +70,12 @@ def named_overrides(
     """Combine `--set` assignments with options, which take precedence."""
     from stepreel.config import parse_assignments
 
-    named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
+    named = {
+        "key_steps.n_clusters": clusters,
+        "key_steps.decoder": decoder,
+        "key_steps.top": top,
+        "train.seed": seed,
+    }
     options = {name: value for name, value in named.items() if value is not None}
     if embed_cues is not None:
         assignments = [*assignments, f"embed.cues={embed_cues}"]

@@ -12,6 +12,7 @@ from stepreel.cli.options import (
     Assignments,
     Cache,
     Clusters,
+    DecoderName,
     DeviceName,
     EmbedCues,
     FeatureCues,
@@ -62,6 +63,7 @@ def run(
         typer.Option(help="A trained model, or the output folder of an earlier run: no training."),
     ] = None,
     clusters: Clusters = None,
+    decoder: DecoderName = None,
     top: Annotated[
         int | None,
         typer.Option(
@@ -109,7 +111,12 @@ def run(
     with report_errors():
         usable = usable_device(device)
         overrides = named_overrides(
-            assignments or [], clusters=clusters, top=top, seed=seed, embed_cues=embed_cues
+            assignments or [],
+            clusters=clusters,
+            decoder=decoder,
+            top=top,
+            seed=seed,
+            embed_cues=embed_cues,
         )
         sources = recording_paths(recordings, times=times)
         task_run = find(

@@ -10,7 +10,7 @@ key-steps  representation and diversity of as many moments as there are clusters
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,8 +37,8 @@ from stepreel.evaluation.results import TaskMetric
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.clustering import cluster_recordings
-from stepreel.steps.grouping import group_moments
-from stepreel.steps.key_steps import choose_segments, cut_segments, keep_nearest
+from stepreel.steps.decoders.kmeans import trimmed
+from stepreel.steps.key_steps import choose_segments, cut_segments
 from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Entry, read_facts, write_facts
 from stepreel.types import Clustering, Floats, Labels, moment_seconds, track_hashes
@@ -183,8 +183,12 @@ def key_moment_quality(
         settings = plan.settings_of(method, prepared.cues, seed=seed)
         tracks = embed(recordings, runner.run_of(settings))
         shown[method] = [
-            _key_moments(group_moments([track], [recording], settings).clusterings[0], settings, k)
-            for track, recording in zip(tracks, recordings, strict=True)
+            _key_moments(
+                cluster_recordings([track], settings.key_steps.n_clusters, seed=seed)[0],
+                settings,
+                k,
+            )
+            for track in tracks
         ]
     values: Values = {}
     for method, moments in shown.items():
@@ -204,8 +208,8 @@ def _key_moments(clustering: Clustering, settings: Settings, k: int) -> Labels:
     Storyboards also separate segments that overlap; the paper does not.
     """
     choice = settings.key_steps
-    kept = keep_nearest(clustering, choice.background_ratio)
-    segments = cut_segments(clustering, kept, choice.split_gap_seconds)
+    clustering = replace(clustering, uncertain=trimmed(clustering, choice.background_ratio))
+    segments = cut_segments(clustering, choice.split_gap_seconds)
     shortest = choice.min_step_seconds / moment_seconds(clustering.times) - ROUNDING
     long_enough = [segment for segment in segments if len(segment.members) >= shortest]
     segments = long_enough or sorted(segments, key=lambda s: -len(s.members))[:1]

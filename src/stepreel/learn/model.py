@@ -1,9 +1,11 @@
 """A trained model as a folder: train on a task once, then find its steps in later takes.
 
 model.json         what it was trained on and how: cues, widths, settings
-model.safetensors  the encoder's weights and the cluster centre of every kind of step
+model.safetensors  the encoder's weights, and what finds every kind of step again
 metrics.jsonl      one line per epoch
 loss.png           the same as a curve, if matplotlib is installed
+
+A decoder that needs no embedding leaves no encoder: its model has no weights and no epochs.
 """
 
 from __future__ import annotations
@@ -13,13 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from stepreel.config import MOST_CLUSTERS, Settings, check_cue_choices, pick_cues
+from stepreel.config import (
+    MOST_CLUSTERS,
+    Settings,
+    check_cue_choices,
+    pick_cues,
+    without_retired,
+)
 from stepreel.errors import ModelError, SettingsError
 from stepreel.learn import METHOD_VERSION
 from stepreel.learn.sampling import learning_rate
@@ -32,6 +40,7 @@ FOLDER = "model"  # in the output folder of `run`
 CARD, WEIGHTS, METRICS, CURVE = "model.json", "model.safetensors", "metrics.jsonl", "loss.png"
 OTHER_FILES = (WEIGHTS, METRICS, CURVE)  # written before the card, which makes them a model
 CENTRES = "centres"
+KINDS = "kinds."  # prefix of all arrays of kinds but the centres, which models always had
 
 
 class CueCard(BaseModel):
@@ -51,10 +60,11 @@ class ModelCard(BaseModel):
     stepreel_version: str = __version__
     method: int = METHOD_VERSION
     cues: dict[str, CueCard] = Field(min_length=1, description="The first is the main cue.")
-    settings: Settings
+    settings: Annotated[Settings, BeforeValidator(without_retired)]
+    decoder: str = Field("kmeans", description="The decoder that finds the kinds of steps.")
     recordings: list[str] = Field(description="Names of the recordings it was trained on.")
     epochs: int
-    loss: float = Field(description="Loss of the last epoch.")
+    loss: float | None = Field(description="Loss of the last epoch; null without training.")
     n_clusters: int = Field(ge=1, le=MOST_CLUSTERS, description="Number of kinds of steps.")
     weights_hash: str = Field("", description="Hash of model.safetensors; set on writing.")
 
@@ -87,13 +97,15 @@ class TrainedWeights:
 class TaskModel:
     """An encoder's weights and the kinds of steps found with it.
 
-    centres   (K, D) cluster centres of the training recordings, in the order of their letters
-    training  loss and duration of the training; None for a model that was read from a folder
+    weights   of the encoder; none if its decoder needs no embedding
+    kinds     what its decoder finds the kinds of steps with, such as cluster centres
+    training  loss and duration of the training; None if there was none, and for a model that was
+              read from a folder
     """
 
     card: ModelCard
     weights: dict[str, Floats]
-    centres: Floats
+    kinds: Mapping[str, Floats]
     training: TrainedWeights | None = None
 
     @property
@@ -104,20 +116,28 @@ class TaskModel:
     @property
     def clustering_id(self) -> str:
         """The same as in the storyboards that were made with it."""
-        return clustering_id(self.centres)
+        return kinds_id(self.kinds)
 
     def __repr__(self) -> str:
         cues = cues_and_widths({cue: card.width for cue, card in self.card.cues.items()})
-        return f"TaskModel({cues}; {len(self.centres)} kinds of steps)"
+        return f"TaskModel({cues}; {self.card.n_clusters} kinds of steps)"
+
+
+def kinds_id(kinds: Mapping[str, Floats]) -> str:
+    """Return the `clustering_id` of kinds of steps; empty if nothing finds them again."""
+    return clustering_id(*(kinds[name] for name in sorted(kinds))) if kinds else ""
 
 
 def build_model(
     recordings: Sequence[Recording],
     settings: Settings,
-    training: TrainedWeights,
-    centres: Floats,
+    training: TrainedWeights | None,
+    kinds: Mapping[str, Floats],
+    *,
+    n_clusters: int,
+    decoder: str = "kmeans",
 ) -> TaskModel:
-    """Build the model that was trained on `recordings`."""
+    """Build the model of what was found in `recordings`."""
     first = recordings[0]
     card = ModelCard(
         cues={
@@ -127,29 +147,37 @@ def build_model(
             for cue, track in first.tracks.items()
         },
         settings=settings,
+        decoder=decoder,
         recordings=[recording.name for recording in recordings],
-        epochs=len(training.losses),
-        loss=training.losses[-1],
-        n_clusters=len(centres),
+        epochs=0 if training is None else len(training.losses),
+        loss=None if training is None else training.losses[-1],
+        n_clusters=n_clusters,
     )
-    return TaskModel(card, training.weights, centres, training)
+    return TaskModel(card, {} if training is None else training.weights, dict(kinds), training)
 
 
 def write_model(folder: Path, model: TaskModel) -> None:
     """Write a model after training; model.json is written last and has the hash of the weights."""
-    assert model.training is not None
-    content = _weights_file(model.weights, model.centres)
+    content = _weights_file(model.weights, model.kinds)
     card = model.card.model_copy(update={"weights_hash": _hash(content)})
     with explain_write_errors(folder):
         write_bytes(folder / WEIGHTS, content)
-        _write_metrics(folder, model.training, model.settings)
+        if model.training is not None:
+            _write_metrics(folder, model.training, model.settings)
+        else:  # they would be those of an earlier training
+            for name in (METRICS, CURVE):
+                (folder / name).unlink(missing_ok=True)
         write_text(folder / CARD, card.model_dump_json(indent=2) + "\n")
 
 
-def _weights_file(weights: Mapping[str, Floats], centres: Floats) -> bytes:
+def _weights_file(weights: Mapping[str, Floats], kinds: Mapping[str, Floats]) -> bytes:
     from safetensors.numpy import save
 
-    content: bytes = save({**weights, CENTRES: np.ascontiguousarray(centres)})
+    named = {
+        name if name == CENTRES else f"{KINDS}{name}": np.ascontiguousarray(array, np.float32)
+        for name, array in kinds.items()
+    }
+    content: bytes = save({**weights, **named})
     return content
 
 
@@ -216,7 +244,16 @@ def read_model(path: Path | str) -> TaskModel:
     except SettingsError as problem:
         raise ModelError(f"{folder / CARD}: {problem}; copy it again, or retrain") from None
     arrays = _load_weights(folder, card, content)
-    return TaskModel(card, arrays, arrays.pop(CENTRES))
+    kinds = {name: array for name, array in arrays.items() if _is_of_kinds(name)}
+    return TaskModel(
+        card,
+        {name: array for name, array in arrays.items() if name not in kinds},
+        {name.removeprefix(KINDS): array for name, array in kinds.items()},
+    )
+
+
+def _is_of_kinds(name: str) -> bool:
+    return name == CENTRES or name.startswith(KINDS)
 
 
 def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, NDArray[Any]]:
@@ -237,7 +274,8 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
         )
     embed_cues = pick_cues(card.settings.embed.cues, list(card.cues), setting="embed.cues")
     expected = (card.n_clusters, card.settings.encoder.width * len(embed_cues))
-    if CENTRES not in arrays or arrays[CENTRES].shape != expected:
+    has_centres = CENTRES in arrays and arrays[CENTRES].shape == expected
+    if card.decoder == "kmeans" and not has_centres:
         raise ModelError(f"{folder / WEIGHTS}: no {CENTRES} of shape {expected}; {advice}")
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise ModelError(f"{folder / WEIGHTS}: contains weights that are not finite; {advice}")

@@ -63,6 +63,12 @@ def resolve_model_settings(
             f"the model has {model.card.n_clusters} kinds of steps, not {n_clusters}; leave out "
             "the number of clusters, or retrain"
         )
+    decoder = overrides.get("key_steps.decoder")
+    if decoder is not None and decoder != model.card.decoder:
+        raise SettingsError(
+            f"the model's kinds of steps are found with the decoder {model.card.decoder}, not "
+            f"{decoder}; leave out the decoder, or make another model"
+        )
     fixed = [name for name in overrides if not name.startswith("key_steps.")]
     if fixed:
         raise SettingsError(

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from stepreel.errors import RecordingError
-from stepreel.types import Clustering, FeatureTrack, Floats, Labels, Mask, clustering_id
+from stepreel.types import Clustering, FeatureTrack, Floats, Labels, clustering_id
 
 FEW_VALUES = 2**22  # a pass over this many takes a few milliseconds
 
@@ -19,15 +19,14 @@ def cluster_recordings(
     n_clusters: int,
     *,
     seed: int,
-    pauses: Sequence[Mask] | None = None,
 ) -> list[Clustering]:
     """Cluster all recordings together by k-means; clusters are numbered in order of appearance.
 
-    Pauses and invalid moments get a label, too, but are not used to fit the clusters. With fewer
-    distinct moments than `n_clusters` there are fewer clusters.
+    Invalid moments get a label, too, but are not used to fit the clusters. With fewer distinct
+    moments than `n_clusters` there are fewer clusters.
     """
-    centres = fit_centres(embeddings, n_clusters, seed=seed, pauses=pauses)
-    return assign_recordings(embeddings, centres, pauses=pauses)
+    centres = fit_centres(embeddings, n_clusters, seed=seed)
+    return assign_recordings(embeddings, centres)
 
 
 def fit_centres(
@@ -35,7 +34,6 @@ def fit_centres(
     n_clusters: int,
     *,
     seed: int,
-    pauses: Sequence[Mask] | None = None,
     n_init: int = 10,
 ) -> Floats:
     """Return the cluster centres (K, D), in the order in which the clusters first appear.
@@ -45,12 +43,9 @@ def fit_centres(
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    excluded = _excluded(embeddings, pauses)
-    if all(mask.all() for mask in excluded):
+    if not any(track.valid.any() for track in embeddings):
         raise RecordingError("no moment has valid features; there is nothing to cluster")
-    points: Floats = np.concatenate(
-        [track.features[~mask] for track, mask in zip(embeddings, excluded, strict=True)]
-    )
+    points: Floats = np.concatenate([track.features[track.valid] for track in embeddings])
     n_clusters = min(n_clusters, len(points))
     with warnings.catch_warnings(), _threads_for(points):
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
@@ -71,43 +66,44 @@ def _threads_for(points: Floats) -> AbstractContextManager[object]:
     return threadpool_limits(1, "openmp") if points.size < FEW_VALUES else nullcontext()
 
 
-def assign_recordings(
-    embeddings: Sequence[FeatureTrack], centres: Floats, *, pauses: Sequence[Mask] | None = None
-) -> list[Clustering]:
+def assign_recordings(embeddings: Sequence[FeatureTrack], centres: Floats) -> list[Clustering]:
     """Assign every moment of every recording to its nearest centre."""
-    return [
-        assign_to_centres(track, centres, excluded=mask)
-        for track, mask in zip(embeddings, _excluded(embeddings, pauses), strict=True)
-    ]
+    return [assign_to_centres(track, centres) for track in embeddings]
 
 
-def _excluded(embeddings: Sequence[FeatureTrack], pauses: Sequence[Mask] | None) -> list[Mask]:
-    if pauses is None:
-        return [~track.valid for track in embeddings]
-    return [~track.valid | pause for track, pause in zip(embeddings, pauses, strict=True)]
+def assign_to_centres(track: FeatureTrack, centres: Floats) -> Clustering:
+    """Assign every moment to its nearest centre.
 
-
-def assign_to_centres(
-    track: FeatureTrack, centres: Floats, *, excluded: Mask | None = None
-) -> Clustering:
-    """Assign every moment to its nearest centre; return distances to it and to the next nearest."""
+    Its certainty is 1 - (distance to it / distance to the next nearest centre).
+    """
     distances = distances_to(track.features, centres)  # (T, K)
     labels = distances.argmin(axis=1)
-    rows = np.arange(len(labels))
-    own = distances[rows, labels].copy()
-    distances[rows, labels] = np.inf
-    others = distances.min(axis=1)
-    if excluded is None:
-        excluded = ~track.valid
+    own, certainty = own_and_certainty(distances, labels)
     return Clustering(
         track.times,
         labels,
         own,
-        others,
-        excluded,
+        certainty,
+        ~track.valid,
         n_clusters=len(centres),
         clustering_id=clustering_id(centres),
     )
+
+
+def own_and_certainty(distances: Floats, labels: Labels) -> tuple[Floats, Floats]:
+    """Return the distance to the own centre, and how much nearer it is than all others.
+
+    >>> own_and_certainty(np.array([[1.0, 4.0], [0.0, 0.0]]), np.array([0, 0]))[1].tolist()
+    [0.75, 0.0]
+    """
+    rows = np.arange(len(labels))
+    own = distances[rows, labels].copy()
+    others = distances.copy()
+    others[rows, labels] = np.inf
+    other = others.min(axis=1)
+    # If both distances are 0, two clusters coincide.
+    share = np.divide(own, other, out=np.ones_like(own), where=other > 0)
+    return own, np.clip(1 - share, 0, 1).astype(np.float32)
 
 
 def distances_to(points: Floats, centres: Floats) -> Floats:

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import Settings
-from stepreel.steps.clustering import assign_recordings, fit_centres
+from stepreel.steps.decoders.base import Again
 from stepreel.steps.key_steps import KeySteps, pick_key_steps
-from stepreel.types import Clustering, FeatureTrack, Recording
+from stepreel.types import Recording
 
 Values = NDArray[np.float64]
 
 RESAMPLINGS = 5
-BLOCK_SECONDS = 2.0  # moments are resampled in blocks, because neighbours are alike
 BORDER_SECONDS = (1.0, 15.0)  # shortest and longest stretch compared on either side of a border
 DIMENSIONS = 64
 COLUMNS_AT_ONCE = 64
@@ -30,11 +29,13 @@ WHITE_NOISE_DEVIATIONS = 3.3  # white noise exceeds this once in two thousand re
 
 @dataclass(frozen=True)
 class TaskSteps:
-    """The shown steps of all recordings of a task, and what they were found in."""
+    """The shown steps of all recordings of a task, and what they were found in.
+
+    again  decodes the recordings again from a part of what is known
+    """
 
     recordings: Sequence[Recording]
-    embeddings: Sequence[FeatureTrack]
-    clusterings: Sequence[Clustering]
+    again: Again | None
     key_steps: Sequence[KeySteps]
     settings: Settings
     _features: dict[int, Values] = field(default_factory=dict)
@@ -51,29 +52,17 @@ class TaskSteps:
 
     @cached_property
     def resampled_extents(self) -> list[list[Values]]:
-        """The steps that clustering random halves of the moments gives, per recording."""
-        rng = np.random.default_rng(self.settings.train.seed)
+        """The steps that decoding a part of what is known gives, per recording."""
         extents: list[list[Values]] = [[] for _ in self.recordings]
+        if self.again is None:
+            return extents
         for repetition in range(RESAMPLINGS):
-            pauses = [
-                clustering.excluded | _left_out_blocks(clustering, rng)
-                for clustering in self.clusterings
-            ]
-            if all(mask.all() for mask in pauses):
-                continue
-            n_clusters = self.settings.key_steps.n_clusters
-            centres = fit_centres(
-                self.embeddings, n_clusters, seed=repetition, pauses=pauses, n_init=1
-            )
-            excluded = [clustering.excluded for clustering in self.clusterings]
-            again = assign_recordings(self.embeddings, centres, pauses=excluded)
-            for position, (clustering, recording) in enumerate(
-                zip(again, self.recordings, strict=True)
-            ):
+            again = self.again(repetition)
+            for own, clustering, recording in zip(extents, again, self.recordings, strict=True):
                 steps = pick_key_steps(
                     clustering, self.settings.key_steps, moment_seconds=recording.moment_seconds
                 )
-                extents[position].append(_extents(steps, recording))
+                own.append(_extents(steps, recording))
         return extents
 
 
@@ -81,13 +70,6 @@ def _extents(key_steps: KeySteps, recording: Recording) -> Values:
     starts = [recording.times[segment.members[0]] for segment in key_steps.segments]
     ends = [recording.times[segment.members[-1]] for segment in key_steps.segments]
     return np.stack([starts, np.add(ends, recording.moment_seconds)], axis=1).reshape(-1, 2)
-
-
-def _left_out_blocks(clustering: Clustering, rng: np.random.Generator) -> NDArray[np.bool_]:
-    # Only blocks with moments are drawn: a gap can be years long.
-    blocks, number = np.unique(clustering.times // BLOCK_SECONDS, return_inverse=True)
-    left_out: NDArray[np.bool_] = (rng.random(len(blocks)) < 0.5)[number]
-    return left_out
 
 
 def length(task: TaskSteps, position: int) -> Values:
@@ -104,7 +86,7 @@ def margin(task: TaskSteps, position: int) -> Values:
 
 
 def stability(task: TaskSteps, position: int) -> Values:
-    """How well a step is found again when half of the moments are clustered.
+    """How well a step is found again from a part of what is known.
 
     -log(1.02 - IoU), which grows fast where a step is found again almost exactly.
     """

@@ -21,8 +21,7 @@ MOST_STEPS = 1000  # as many as a page and its folder of pictures can carry
 class Segment:
     """Moments of one cluster without a gap in time, and the one nearest to its centre.
 
-    margin      how much nearer its moments are to their own centre than to the next one: 0 =
-                halfway between the two, 1 = at the centre
+    margin      mean certainty of its moments: 0 = between two clusters, 1 = at the centre
     confidence  see `confidence.py`; 0 until it has been computed
     """
 
@@ -52,12 +51,11 @@ class KeySteps:
 def pick_key_steps(
     clustering: Clustering, settings: KeyStepSettings, *, moment_seconds: float
 ) -> KeySteps:
-    """Trim, split, and separate what overlaps; all of it is shown until `limit_steps`."""
-    kept = keep_nearest(clustering, settings.background_ratio)
-    segments = cut_segments(clustering, kept, settings.split_gap_seconds)
+    """Split, and separate what overlaps; all of it is shown until `limit_steps`."""
+    segments = cut_segments(clustering, settings.split_gap_seconds)
     shortest = math.ceil(settings.min_step_seconds / moment_seconds - 1e-9)
     visits = separate_segments(clustering, segments, shortest=shortest)
-    return _key_steps(visits, [], kept)
+    return _key_steps(visits, [], clustering.kept)
 
 
 def limit_steps(key_steps: KeySteps, top: int | None) -> KeySteps:
@@ -77,25 +75,9 @@ def _key_steps(shown: list[Segment], hidden: list[Segment], kept: Mask) -> KeySt
     return KeySteps(shown, hidden, step_of, kept)
 
 
-def keep_nearest(clustering: Clustering, background_ratio: float) -> Mask:
-    """Trim, per cluster, the fraction α of moments farthest from the centre.
-
-    floor(α·n) of n moments are trimmed, so a cluster always keeps at least one. α is the expected
-    fraction of background, so moments that are already excluded count towards it.
-    """
-    kept = ~clustering.excluded
-    for cluster in range(clustering.n_clusters):
-        is_member = clustering.labels == cluster
-        members = np.flatnonzero(is_member & kept)
-        n_excluded = int(is_member.sum()) - len(members)
-        n_trimmed = max(0, int(background_ratio * is_member.sum()) - n_excluded)
-        farthest = np.argsort(clustering.distances[members], kind="stable")[::-1][:n_trimmed]
-        kept[members[farthest]] = False
-    return kept
-
-
-def cut_segments(clustering: Clustering, kept: Mask, gap_seconds: float) -> list[Segment]:
+def cut_segments(clustering: Clustering, gap_seconds: float) -> list[Segment]:
     """Split the kept moments of every cluster at gaps; return segments in time order."""
+    kept = clustering.kept
     segments = []
     for cluster in range(clustering.n_clusters):
         members = np.flatnonzero(kept & (clustering.labels == cluster))
@@ -124,14 +106,10 @@ def separate_segments(
 
     If all are too short, keep the longest one.
     """
-    share = np.divide(
-        clustering.distances,
-        clustering.other_distances,
-        out=np.ones_like(clustering.distances),
-        where=clustering.other_distances > 0,
-    )
     visits = separate(
-        [segment.members for segment in segments], shortest=shortest, certainty=1.0 - share
+        [segment.members for segment in segments],
+        shortest=shortest,
+        certainty=clustering.certainty,
     )
     if not visits and segments:
         return [max(segments, key=lambda segment: len(segment.members))]
@@ -157,9 +135,6 @@ def choose_segments(segments: Sequence[Segment], top: int | None) -> list[Segmen
 
 def _segment(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -> Segment:
     own = clustering.distances[members]
-    other = clustering.other_distances[members]
     nearest = int(np.argmin(own))
-    # If both distances are 0, two clusters coincide and the margin is 0.
-    share = np.divide(own, other, out=np.ones_like(own), where=other > 0)
-    margin = float(np.clip(1.0 - share.mean(), 0.0, 1.0))
+    margin = float(clustering.certainty[members].mean())
     return Segment(cluster, members, int(members[nearest]), float(own[nearest]), margin)

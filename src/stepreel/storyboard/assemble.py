@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from stepreel.config import Settings
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import MEANING, calibration
+from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from
 from stepreel.storyboard.notes import notes_on_steps
 from stepreel.storyboard.picture_files import picture_file
 from stepreel.storyboard.schema import (
     ConfidenceScale,
+    DecisionFacts,
     KeyStep,
     RecordingReference,
     Span,
@@ -41,6 +43,7 @@ def assemble_storyboard(
     folder: Path | None = None,
     thumbnails: ThumbnailSheet | None = None,
     titles: Titles | None = None,
+    decision: Decision | None = None,
     notes: Sequence[str] = (),
 ) -> Storyboard:
     """Build the storyboard of a recording.
@@ -48,6 +51,7 @@ def assemble_storyboard(
     folder      where the storyboard will be written; None if it will not be
     thumbnails  of the video; without them, the storyboard has no pictures
     titles      that a person gave; other steps are named by their kind
+    decision    what the decoder found out about the task
     """
     titles = titles or Titles()
     moment_times = _MomentTimes(recording, settings.key_steps.background_seconds)
@@ -58,6 +62,9 @@ def assemble_storyboard(
         confidence=ConfidenceScale(
             meaning=MEANING, clear=calibration().clear, repeat=calibration().repeat
         ),
+        decision=None
+        if decision is None
+        else DecisionFacts(sentence=decision.sentence, figures=dict(decision.figures)),
         clustering_id=clustering.clustering_id,
         steps=_steps(
             key_steps.segments, moment_times, titles, with_pictures=thumbnails is not None

@@ -78,8 +78,9 @@ class KeyStep(Span):
         default=None,
         ge=0,
         le=1,
-        description="Mean over the step's moments of 1 - (distance to the centre of its cluster / "
-        "distance to the nearest other centre): 0 = between two clusters, 1 = at the centre.",
+        description="Mean certainty of the step's moments: 0 = between two kinds of steps, 1 = "
+        "certainly of its own. Where kinds have centres, 1 - (distance to the own centre / "
+        "distance to the nearest other one).",
     )
     picture: str | None = Field(
         default=None, description="JPEG of the moment `time`; path relative to this file."
@@ -123,6 +124,15 @@ MARGIN_SCALE = ConfidenceScale(
     meaning="The margin between a step's own cluster and the next one: 0 = between two clusters, "
     "1 = at the centre. It is no probability of being right."
 )
+
+
+class DecisionFacts(Contract):
+    """What stepreel found out about the kind of task, and how steps were therefore found."""
+
+    sentence: str = Field(description="In one plain sentence.")
+    figures: dict[str, float] = Field(
+        default={}, description="What the decision rests on, by name; docs/method.md explains each."
+    )
 
 
 class Strip(Contract):
@@ -208,6 +218,9 @@ class Storyboard(Contract):
     recording: RecordingReference
     confidence: ConfidenceScale = Field(
         default=MARGIN_SCALE, description="What the steps' `confidence` means."
+    )
+    decision: DecisionFacts | None = Field(
+        default=None, description="What was found out about the task; null if nothing was decided."
     )
     clustering_id: str = Field(
         default="",

@@ -20,6 +20,7 @@ API_VERSIONS = {
     "stepreel.datasets": 1,
     "stepreel.methods": 1,
     "stepreel.exports": 1,
+    "stepreel.decoders": 1,
 }
 OWN = "stepreel"
 

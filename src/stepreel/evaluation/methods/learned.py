@@ -11,7 +11,9 @@ from stepreel.evaluation.methods.base import Method, MethodRun, Prediction
 from stepreel.evaluation.methods.clustered import cluster_tracks
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn.embeddings import learn_embeddings
-from stepreel.steps.grouping import group_moments
+from stepreel.steps.decoders.base import Takes
+from stepreel.steps.decoders.catalog import DECODERS, check_decoder
+from stepreel.steps.decoders.decode import decode
 from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.types import Clustering, FeatureTrack, Labels, Recording, moment_seconds
 
@@ -34,15 +36,20 @@ def _paper(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
 
 
 def _stepreel(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
-    """Label moments as a storyboard does: pauses, and moments of no shown step, are no step."""
+    """Label moments as a storyboard does: moments of no shown step are no step."""
+    name = run.settings.key_steps.decoder
+    check_decoder(name)
+    learned: dict[str, FeatureTrack] = {}
+    if DECODERS[name].needs_embedding:
+        tracks = embed(recordings, run)
+        learned = {r.fingerprint: track for r, track in zip(recordings, tracks, strict=True)}
 
-    def label(pairs: list[tuple[Recording, FeatureTrack]]) -> list[Labels]:
-        some, tracks = [recording for recording, _ in pairs], [track for _, track in pairs]
-        grouped = group_moments(tracks, some, run.settings)
-        return [shown_labels(clustering, run.settings) for clustering in grouped.clusterings]
+    def label(some: list[Recording]) -> list[Labels]:
+        embeddings = [learned[recording.fingerprint] for recording in some] if learned else None
+        decoded = decode(name, Takes(some, embeddings, run.settings))
+        return [shown_labels(clustering, run.settings) for clustering in decoded.clusterings]
 
-    pairs = list(zip(recordings, embed(recordings, run), strict=True))
-    return Prediction.from_labelling(label, pairs)
+    return Prediction.from_labelling(label, recordings)
 
 
 def shown_labels(clustering: Clustering, settings: Settings) -> Labels:
@@ -58,7 +65,5 @@ def shown_labels(clustering: Clustering, settings: Settings) -> Labels:
 
 LEARNED_METHODS = {
     "paper": Method(_paper, "learned", "embeddings learned as in the paper, then k-means"),
-    "stepreel": Method(
-        _stepreel, "learned", "as storyboards show it: pauses and unclear moments are no step"
-    ),
+    "stepreel": Method(_stepreel, "learned", "what `stepreel run` does, as storyboards show it"),
 }

@@ -1,0 +1,164 @@
+"""What a decoder is: a function from all takes of a task to one label per moment.
+
+The smallest decoder labels every take and returns what finds the same kinds again:
+
+    def decode(takes):
+        k = takes.n_clusters
+        return Decoded([from_labels(take, my_labels(take, k), k) for take in takes.recordings])
+
+    DECODER = Decoder(decode, title="what it does", api_version=1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.config import Settings
+from stepreel.types import Clustering, FeatureTrack, Labels, Recording
+
+Kinds = Mapping[str, NDArray[np.float32]]
+"""Arrays that find the same kinds of steps in later takes; they are part of the model."""
+
+
+@dataclass(frozen=True)
+class Takes:
+    """All takes of one task.
+
+    recordings  with the tracks of their cues
+    embeddings  learned from them, one per recording; None unless the decoder needs them
+    settings    resolved settings of the run
+    """
+
+    recordings: Sequence[Recording]
+    embeddings: Sequence[FeatureTrack] | None
+    settings: Settings
+
+    @property
+    def n_clusters(self) -> int:
+        """K: the number of kinds of steps, unless the decoder finds it."""
+        return self.settings.key_steps.n_clusters
+
+    @property
+    def window_seconds(self) -> float:
+        """σ."""
+        return self.settings.loss.window_seconds
+
+    @property
+    def seed(self) -> int:
+        """Of everything random; the same seed must give the same labels."""
+        return self.settings.train.seed
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a decoder found out about the task, for readers of the storyboard.
+
+    sentence  one plain sentence
+    figures   what the decision rests on, by name
+    """
+
+    sentence: str
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+Again = Callable[[int], Sequence[Clustering]]
+"""Called as again(seed): decode the same takes again from a part of what was known."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What a decoder found.
+
+    clusterings  one per take
+    kinds        what finds the same kinds of steps in later takes; empty if nothing can
+    again        tells how stable the result is; None if that is not known
+    used         the decoder that did the work, if this one only chose it
+    decision     None if there was nothing to decide
+    """
+
+    clusterings: list[Clustering]
+    kinds: Kinds = field(default_factory=dict)
+    again: Again | None = None
+    used: str = ""
+    decision: Decision | None = None
+
+
+Decode = Callable[[Takes], Decoded]
+FindAgain = Callable[[Takes, Kinds], Decoded]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A way from tracks and embeddings to labels.
+
+    decode           labels all takes of a task together
+    find_again       finds the kinds of an earlier `Decoded` in later takes, for `--model`; None if
+                     it cannot
+    needs_embedding  whether an embedding is learned for it
+    title            what it does, in a few words
+    api_version      version of this contract that a decoder of another package was written for
+    """
+
+    decode: Decode
+    find_again: FindAgain | None = None
+    needs_embedding: bool = False
+    title: str = ""
+    api_version: int | None = None
+
+
+def from_labels(recording: Recording, labels: Labels, n_clusters: int) -> Clustering:
+    """Return labels without more: every moment is certain, and the middle of a run shows it best.
+
+    Moments at which no cue is valid belong to no step.
+    """
+    labels = np.asarray(labels, np.int64)
+    known = np.any([track.valid for track in recording.tracks.values()], axis=0)
+    return Clustering(
+        times=recording.times,
+        labels=labels,
+        distances=distance_to_middle(labels),
+        certainty=np.ones(len(labels), np.float32),
+        excluded=~known,
+        n_clusters=n_clusters,
+    )
+
+
+def distance_to_middle(labels: Labels) -> NDArray[np.float32]:
+    """Return how far every moment is from the middle of its run of one label, from 0 to 1.
+
+    >>> distance_to_middle(np.array([4, 4, 4, 7])).round(2).tolist()
+    [0.67, 0.0, 0.67, 0.0]
+    """
+    cuts = np.flatnonzero(np.diff(labels)) + 1
+    starts = np.concatenate([[0], cuts])
+    lengths = np.diff(np.concatenate([starts, [len(labels)]]))
+    start, length = np.repeat(starts, lengths), np.repeat(lengths, lengths)
+    offset = np.arange(len(labels)) - start - (length - 1) / 2
+    distances: NDArray[np.float32] = np.abs(2 * offset / length).astype(np.float32)
+    return distances
+
+
+def numbered_by_appearance(clusterings: Sequence[Labels], n_clusters: int) -> NDArray[np.int64]:
+    """Return the new number of every cluster: in the order in which they first appear.
+
+    >>> numbered_by_appearance([np.array([2, 2, 0]), np.array([1])], 4).tolist()
+    [1, 2, 0, 3]
+    """
+    values, first = np.unique(np.concatenate(clusterings), return_index=True)
+    order = values[np.argsort(first)]
+    order = np.concatenate([order, np.setdiff1d(np.arange(n_clusters), order)])
+    numbers = np.empty(n_clusters, np.int64)
+    numbers[order] = np.arange(n_clusters)
+    return numbers
+
+
+def with_id(decoded: Decoded, name: str) -> Decoded:
+    """Return a result whose clusterings carry the id of its kinds."""
+    return replace(
+        decoded,
+        clusterings=[replace(one, clustering_id=name) for one in decoded.clusterings],
+    )

@@ -1,0 +1,64 @@
+"""Run a decoder by name, and check what it returns; find the kinds of a model again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from stepreel.errors import ModelError, PluginError
+from stepreel.learn.model import TaskModel, kinds_id
+from stepreel.steps.decoders.base import Decoded, Takes, with_id
+from stepreel.steps.decoders.catalog import DECODERS
+
+
+def decode(name: str, takes: Takes) -> Decoded:
+    """Label all takes of a task with a decoder that `check_decoder` has accepted."""
+    decoded = DECODERS[name].decode(takes)
+    _check(name, decoded, takes)
+    return replace(with_id(decoded, kinds_id(decoded.kinds)), used=decoded.used or name)
+
+
+def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
+    """Label takes with the kinds of steps that a model knows."""
+    name = model.card.decoder
+    if name not in DECODERS:
+        raise ModelError(
+            f"the model needs the decoder {name!r}, which is not installed; known: "
+            f"{', '.join(DECODERS)}"
+        )
+    find_again = DECODERS[name].find_again
+    if find_again is None:
+        raise ModelError(f"the decoder {name!r} cannot find its kinds of steps in later takes")
+    try:
+        decoded = find_again(takes, model.kinds)
+    except KeyError as missing:
+        raise ModelError(
+            f"the model has no array {missing} for the decoder {name!r}; copy the model again, "
+            "or make it again"
+        ) from None
+    _check(name, decoded, takes)
+    return replace(with_id(decoded, model.clustering_id), used=name)
+
+
+def _check(name: str, decoded: object, takes: Takes) -> None:
+    """Raise PluginError unless a decoder has labelled every moment."""
+    if not isinstance(decoded, Decoded):
+        raise PluginError(f"{name}: returned {type(decoded).__name__}; expected Decoded")
+    if len(decoded.clusterings) != len(takes.recordings):
+        raise PluginError(
+            f"{name}: returned {len(decoded.clusterings)} clusterings; expected one for each of "
+            f"{len(takes.recordings)} recordings"
+        )
+    for clustering, recording in zip(decoded.clusterings, takes.recordings, strict=True):
+        labels = np.asarray(clustering.labels)
+        if labels.shape != recording.times.shape or labels.dtype.kind not in "iu":
+            raise PluginError(
+                f"{name}: labels of {recording.name} are {labels.dtype} {labels.shape}; expected "
+                f"whole numbers {recording.times.shape}"
+            )
+        if len(labels) and not 0 <= labels.min() <= labels.max() < clustering.n_clusters:
+            raise PluginError(
+                f"{name}: labels of {recording.name} are from {labels.min()} to {labels.max()}; "
+                f"expected 0 to {clustering.n_clusters - 1}"
+            )
