@@ -5,11 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError
 from stepreel.types import Clustering, FeatureTrack, Floats, Labels, clustering_id
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 FEW_VALUES = 2**22  # a pass over this many takes a few milliseconds
 
@@ -40,22 +45,28 @@ def fit_centres(
 
     n_init  the best of this many starts is taken
     """
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
     if not any(track.valid.any() for track in embeddings):
         raise RecordingError("no moment has valid features; there is nothing to cluster")
     points: Floats = np.concatenate([track.features[track.valid] for track in embeddings])
-    n_clusters = min(n_clusters, len(points))
-    with warnings.catch_warnings(), _threads_for(points):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
-        fitted = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points)
+    fitted = fit_k_means(points, n_clusters, seed=seed, n_init=n_init)
     order = _order_of_appearance(fitted.labels_)
     centres: Floats = fitted.cluster_centers_[order].astype(np.float32)
     return centres
 
 
-def _threads_for(points: Floats) -> AbstractContextManager[object]:
+def fit_k_means(
+    points: NDArray[np.floating], n_clusters: int, *, seed: int, n_init: int = 10
+) -> KMeans:
+    """Fit k-means to points (N, D), to at most as many clusters as there are points."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(), _threads_for(points):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
+        return KMeans(min(n_clusters, len(points)), n_init=n_init, random_state=seed).fit(points)
+
+
+def _threads_for(points: NDArray[np.floating]) -> AbstractContextManager[object]:
     """Use one thread for few points.
 
     Threads wait for each other after every pass. On a busy machine that takes forty times longer

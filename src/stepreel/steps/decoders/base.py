@@ -130,8 +130,8 @@ def from_labels(recording: Recording, labels: Labels, n_clusters: int) -> Cluste
 def distance_to_middle(labels: Labels) -> NDArray[np.float32]:
     """Return how far every moment is from the middle of its run of one label, from 0 to 1.
 
-    >>> distance_to_middle(np.array([4, 4, 4, 7])).round(2).tolist()
-    [0.67, 0.0, 0.67, 0.0]
+    >>> distance_to_middle(np.array([4, 4, 4, 4, 7])).tolist()
+    [0.75, 0.25, 0.25, 0.75, 0.0]
     """
     cuts = np.flatnonzero(np.diff(labels)) + 1
     starts = np.concatenate([[0], cuts])

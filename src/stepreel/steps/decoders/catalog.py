@@ -6,14 +6,17 @@ Another package adds a decoder with an entry point in the group `stepreel.decode
 from __future__ import annotations
 
 from stepreel.errors import SettingsError
+from stepreel.steps.decoders.auto import AUTO
 from stepreel.steps.decoders.base import Decoder
+from stepreel.steps.decoders.clock import CLOCK
+from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
 from stepreel.system.registry import Registry, must_be
 from stepreel.validation import similar
 
 DECODERS: Registry[Decoder] = Registry(
     "stepreel.decoders",
-    {"kmeans": KMEANS},
+    {"kmeans": KMEANS, "hmm": HMM, "clock": CLOCK, "auto": AUTO},
     check=must_be(Decoder),
 )
 

@@ -37,6 +37,11 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
             f"the model has no array {missing} for the decoder {name!r}; copy the model again, "
             "or make it again"
         ) from None
+    except (ValueError, IndexError, np.linalg.LinAlgError) as problem:
+        raise ModelError(
+            f"the model's arrays for the decoder {name!r} do not fit together ({problem}); copy "
+            "the model again, or make it again"
+        ) from None
     _check(name, decoded, takes)
     return replace(with_id(decoded, model.clustering_id), used=name)
 

@@ -1,0 +1,138 @@
+"""What untrained decoders see of every take: context features, and how much time has passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.config import pick_cues
+from stepreel.errors import RecordingError
+from stepreel.features.context import (
+    ContextBasis,
+    CueBasis,
+    context_of,
+    context_widths,
+    fit_context,
+)
+from stepreel.steps.decoders.base import Kinds, Takes
+from stepreel.types import Floats, Mask, Seconds
+
+FITTED_PER_WINDOW = 4  # moments per σ that are fitted to: neighbours say the same
+SPREAD_OF_TIME = np.sqrt(12.0)  # makes the variance of uniform time 1
+
+Values = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class TimedPoints:
+    """The context features of all takes, one after the other, and relative time.
+
+    features  (T, D) z-scored per take
+    passed    (T,) share of its take that has passed, from 0 to 1
+    known     (T,) where any cue is valid
+    fitted    (T,) the moments that are enough to fit something to
+    lengths   moments of every take
+    widths    columns of every cue
+    """
+
+    features: Values
+    passed: Values
+    known: Mask
+    fitted: Mask
+    lengths: tuple[int, ...]
+    widths: tuple[int, ...]
+
+    def with_time(self, weight: float) -> Values:
+        """Return features with time as one more column, of `weight` times their length."""
+        if not weight:
+            return self.features
+        scale = weight * SPREAD_OF_TIME * np.sqrt(self.features.shape[1])
+        return np.column_stack([self.features, scale * (self.passed - 0.5)])
+
+    def columns(self, chosen: NDArray[np.int64]) -> TimedPoints:
+        """Return the same with some of the columns, as if there were one cue."""
+        return replace(self, features=self.features[:, chosen], widths=(len(chosen),))
+
+    def thinned(self) -> TimedPoints:
+        """Return only the moments that are enough to fit something to."""
+        take_of = self.take_of()[self.fitted]
+        return replace(
+            self,
+            features=self.features[self.fitted],
+            passed=self.passed[self.fitted],
+            known=self.known[self.fitted],
+            fitted=self.fitted[self.fitted],
+            lengths=tuple(np.bincount(take_of, minlength=len(self.lengths)).tolist()),
+        )
+
+    def split(self, values: NDArray[T]) -> list[NDArray[T]]:
+        """Cut (T, …) into one array per take."""
+        return np.split(values, np.cumsum(self.lengths)[:-1])
+
+    def take_of(self) -> NDArray[np.int64]:
+        """Return (T,) the number of the take of every moment."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+def fit_basis(takes: Takes) -> ContextBasis:
+    """Fit the components of the cues a run looks at."""
+    cues = pick_cues(
+        takes.settings.embed.cues, list(takes.recordings[0].tracks), setting="embed.cues"
+    )
+    return fit_context(takes.recordings, window_seconds=takes.window_seconds, cues=cues)
+
+
+def timed_points(takes: Takes, basis: ContextBasis) -> TimedPoints:
+    """Return what is known of all takes; RecordingError if nothing is."""
+    contexts = context_of(takes.recordings, basis)
+    known = np.concatenate([context.valid for context in contexts])
+    if not known.any():
+        raise RecordingError("no moment has valid features; there is nothing to cluster")
+    passed = [
+        context.times / max(recording.duration_seconds, 1e-9)
+        for context, recording in zip(contexts, takes.recordings, strict=True)
+    ]
+    period = basis.window_seconds / FITTED_PER_WINDOW
+    fitted = np.concatenate([every(context.times, period) for context in contexts])
+    return TimedPoints(
+        features=np.concatenate([context.features for context in contexts]).astype(np.float64),
+        passed=np.concatenate(passed),
+        known=known,
+        fitted=fitted & known if (fitted & known).any() else known,
+        lengths=tuple(len(context) for context in contexts),
+        widths=tuple(context_widths(basis)),
+    )
+
+
+def every(times: Seconds, period: float) -> Mask:
+    """Mark the first moment of every period.
+
+    >>> every(np.array([0.0, 0.4, 1.1, 1.9, 5.0]), 1.0).tolist()
+    [True, False, True, False, True]
+    """
+    number = np.floor((times - times[:1]) / period + 1e-9)
+    return np.concatenate([[True], np.diff(number) > 0])[: len(times)]
+
+
+def basis_arrays(basis: ContextBasis) -> dict[str, Floats]:
+    """Return a basis as arrays for a model."""
+    arrays = {"window_seconds": np.array([basis.window_seconds], np.float32)}
+    for cue, fitted in basis.cues.items():
+        arrays[f"{cue}/reduction"] = fitted.reduction
+        arrays[f"{cue}/mean"] = fitted.mean
+        arrays[f"{cue}/components"] = fitted.components
+    return arrays
+
+
+def basis_from(kinds: Kinds, cues: Sequence[str]) -> ContextBasis:
+    """Read a basis back from the arrays of a model; KeyError if one is missing."""
+    fitted: Mapping[str, CueBasis] = {
+        cue: CueBasis(*(kinds[f"{cue}/{part}"] for part in ("reduction", "mean", "components")))
+        for cue in cues
+    }
+    return ContextBasis(float(kinds["window_seconds"][0]), fitted)
