@@ -17,6 +17,7 @@ from stepreel.steps.decoders import clock, hmm
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes
 from stepreel.steps.decoders.judge import (
     CLEARLY,
+    SURELY,
     TIME_WEIGHTS,
     Difference,
     best_time_weight,
@@ -58,7 +59,7 @@ class Judgement(NamedTuple):
             return RECUR
         if self.time_weight < MOSTLY_TIME:
             return BOTH
-        is_clear = self.explained.mean > CLEARLY * self.explained.error
+        is_clear = self.explained.mean > SURELY * self.explained.error
         return SAME_ORDER if is_clear else LITTLE
 
     @property

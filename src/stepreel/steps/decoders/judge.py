@@ -22,7 +22,8 @@ from stepreel.steps.decoders.timed_points import TimedPoints, Values
 from stepreel.types import Labels, Mask
 
 TIME_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 3.0, np.inf)  # inf: equal parts
-CLEARLY = 3.0  # standard errors
+CLEARLY = 3.0  # standard errors: a weight that loses as much is worse
+SURELY = 2.0  # standard errors: a weight that explains as much explains something
 FOLDS = 4
 REPETITIONS = 3  # with other starts, and other halves of the columns; means are taken
 FEWEST_FOR_ORDER = 8  # takes: with fewer, what follows what is not known
@@ -114,7 +115,7 @@ def best_time_weight(shares: Values) -> float:
     best = shares[shares.mean(axis=1).argmax()]
     if not explains_anything(shares):
         return float(TIME_WEIGHTS[-1])
-    allowed = _clearly(n_takes)
+    allowed = _as_sure(CLEARLY, n_takes)
     for weight, own in zip(TIME_WEIGHTS[::-1], shares[::-1], strict=True):
         lost = difference(best - own)
         if lost.mean <= allowed * lost.error + 1e-12:
@@ -123,17 +124,17 @@ def best_time_weight(shares: Values) -> float:
 
 
 def explains_anything(shares: Values) -> bool:
-    """Tell whether the best weight explains clearly more than nothing."""
+    """Tell whether the best weight surely explains more than nothing."""
     n_takes = shares.shape[1]
     gained = difference(shares[shares.mean(axis=1).argmax()])
-    return n_takes > 1 and gained.mean > _clearly(n_takes) * gained.error
+    return n_takes > 1 and gained.mean > _as_sure(SURELY, n_takes) * gained.error
 
 
-def _clearly(n_takes: int) -> float:
-    """Return how many standard errors are as sure as CLEARLY of them are with many takes."""
+def _as_sure(errors: float, n_takes: int) -> float:
+    """Return how many standard errors are as sure as that many are with very many takes."""
     from scipy.stats import norm, t
 
-    return float(t.ppf(norm.cdf(CLEARLY), n_takes - 1))
+    return float(t.ppf(norm.cdf(errors), n_takes - 1))
 
 
 def order_over_time(points: TimedPoints, n_clusters: int, *, seed: int) -> Difference:
