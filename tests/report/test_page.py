@@ -17,7 +17,7 @@ from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.cards import cards_of
 from stepreel.report.palette import COLOURS, kind_of
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
-from stepreel.storyboard.schema import read_storyboard
+from stepreel.storyboard.schema import DecisionFacts, read_storyboard
 
 NASTY = "</script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
 STRIP = b"\xff\xd8strip"
@@ -292,6 +292,14 @@ def test_a_page_without_clear_structure_says_so_once_near_its_top():
     assert "other or more takes of the same task" in page  # true of one recording and of several
     assert board.notes[1] in page
     assert "No clear structure" not in render_page(make_board(), pictures={})
+
+
+def test_the_page_says_how_steps_were_found():
+    board = make_board()
+    assert "How steps were found" not in render_page(board, pictures={})
+    decision = DecisionFacts(sentence="Steps recur: <b>grouped</b>.", figures={"time_weight": 0.0})
+    page = render_page(board.model_copy(update={"decision": decision}), pictures={})
+    assert "<dt>How steps were found</dt><dd>Steps recur: &lt;b&gt;grouped&lt;/b&gt;.</dd>" in page
 
 
 def test_the_legend_names_kinds_that_have_a_title():

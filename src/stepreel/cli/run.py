@@ -210,6 +210,8 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
         say(f"kept the earlier model, which other storyboards here need: {earlier}")
     if task_run.written is not None and task_run.written.index is not None:
         say(f"all recordings: {task_run.written.index}")
+    for sentence in dict.fromkeys(b.decision.sentence for b in boards.values() if b.decision):
+        say(f"how steps were found: {sentence}")
     if len(sources) > 1:
         say(_count(task_run))
 

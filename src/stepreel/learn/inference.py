@@ -49,6 +49,11 @@ def embed_recording(
 
 def load_encoder(model: TaskModel) -> Encoder:
     """Build the encoder of a trained model."""
+    if not model.weights:
+        raise ModelError(
+            f"the model has no encoder: its decoder, {model.card.decoder}, needs no embedding; "
+            "`stepreel train` makes a model that has one"
+        )
     settings, cues = model.settings, model.card.cues
     widths = {cue: card.width for cue, card in cues.items()}
     build = partial(Encoder, widths, settings.encoder, seed=settings.train.seed)
