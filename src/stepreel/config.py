@@ -66,6 +66,16 @@ def _parse_none(value: object) -> object:
     return None if isinstance(value, str) and value.lower() == "none" else value
 
 
+def _parse_range(value: object) -> object:
+    """Parse a number or a range such as "3..8"."""
+    if isinstance(value, str) and value.lower() == "none":
+        return None
+    if isinstance(value, str):
+        parts = value.split("..")
+        value = parts if len(parts) == 2 else [value, value]
+    return [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 CueNames = Annotated[
     tuple[str, ...], BeforeValidator(_split), Expected("names of cues, comma-separated")
 ]
@@ -89,6 +99,12 @@ CueWeights = Annotated[
 ]
 OptionalNumber = Annotated[float | None, BeforeValidator(_parse_none)]
 OptionalCount = Annotated[int | None, BeforeValidator(_parse_none)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+CountRange = Annotated[
+    tuple[Count, Count] | None,
+    BeforeValidator(_parse_range),
+    Expected("a number from 1 to 1000000, a range such as 3..8, or none"),
+]
 
 
 class ExtractSettings(_Settings):
@@ -211,6 +227,10 @@ class KeyStepSettings(_Settings):
         description="How moments are labelled (`stepreel info` lists all).",
     )
     n_clusters: int = Field(7, ge=1, le=MOST_CLUSTERS, description="K: number of kinds of steps.")
+    n_steps: CountRange = Field(
+        None,
+        description="How many steps one recording has, or a range: 3..8. If left out, it is found.",
+    )
     background_ratio: float = Field(
         0.1, ge=0, lt=1, description="α: fraction of each cluster that `kmeans` trims."
     )
@@ -232,6 +252,13 @@ class KeyStepSettings(_Settings):
         le=LONGEST_SETTING,
         description="Shortest run of moments that is called background.",
     )
+
+    @model_validator(mode="after")
+    def _range_is_not_empty(self) -> Self:
+        if self.n_steps is not None and self.n_steps[0] > self.n_steps[1]:
+            fewest, most = self.n_steps
+            raise ValueError(f"n_steps {fewest}..{most} is empty: the first number is the smaller")
+        return self
 
 
 class Settings(_Settings):

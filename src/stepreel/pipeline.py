@@ -28,7 +28,7 @@ from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.steps.confidence import rate_steps
 from stepreel.steps.decoders.base import Decoded, Takes
-from stepreel.steps.decoders.catalog import DECODERS
+from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.steps.evidence import TaskSteps
 from stepreel.steps.key_steps import limit_steps, pick_key_steps
@@ -148,6 +148,7 @@ def learn_task(
         takes = Takes(recordings, embeddings, task.settings)
         return LearnedTask(embeddings, find_kinds_again(model, takes), nothing_to_note)
     name = task.settings.key_steps.decoder
+    check_number_of_steps(task.settings.key_steps, len(recordings))
     decoder = DECODERS[name]
     if not decoder.needs_embedding:
         decoded = decode(name, Takes(recordings, None, task.settings))

@@ -10,7 +10,7 @@ from steps.decoders.tasks import recurring
 
 from cli.commands import stepreel
 
-UNTRAINED = ("hmm", "clock", "auto")
+UNTRAINED = ("hmm", "clock", "changes", "auto")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_decoder_without_training_finds_steps_and_finds_them_again(takes, tmp_
     assert len({step["cluster"] for step in board["steps"]}) > 1
     model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
     assert (model["epochs"], model["loss"]) == (0, None)
-    assert model["decoder"] in ("hmm", "clock")
+    assert model["decoder"] in ("hmm", "clock", "changes")
     later = stepreel(
         "run", files[9], "--model", tmp_path / "out", "-o", tmp_path / "new", cache=cache
     )
@@ -120,3 +120,27 @@ def test_a_model_without_an_encoder_cannot_embed(takes, tmp_path):
     )
     assert done.returncode == 2
     assert "has no encoder" in done.stderr
+
+
+@pytest.mark.parametrize(("steps", "counts"), [("5", {5}), ("3..6", {3, 4, 5, 6})])
+def test_a_number_of_steps_can_be_asked_for(takes, tmp_path, steps, counts):
+    file = next(iter(sorted(takes.iterdir())))
+    done = run([file], tmp_path / "out", "--decoder", "changes", "--steps", steps, cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(board_of(tmp_path / "out" / "take0")["steps"]) in counts
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--decoder", "hmm", "--steps", "5"], "does not go with the decoder hmm"),
+        (["--decoder", "auto", "--steps", "5"], "is for one recording"),
+        (["--decoder", "changes", "--steps", "8..3"], "8..3 is empty"),
+        (["--decoder", "changes", "--steps", "some"], "a range such as 3..8"),
+    ],
+)
+def test_a_number_of_steps_that_cannot_be_is_refused(takes, tmp_path, options, words):
+    done = run(sorted(takes.iterdir())[:2], tmp_path / "out", *options, cache=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

@@ -32,6 +32,12 @@ DecoderName = Annotated[
     str | None,
     typer.Option("--decoder", help="How moments are labelled; `stepreel info` lists all (kmeans)."),
 ]
+Steps = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|N..N", help="How many steps one recording has: 7, or 3..8; else it is found."
+    ),
+]
 Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
@@ -63,6 +69,7 @@ def named_overrides(
     *,
     clusters: int | None = None,
     decoder: str | None = None,
+    steps: str | None = None,
     top: int | None = None,
     seed: int | None = None,
     embed_cues: str | None = None,
@@ -73,6 +80,7 @@ def named_overrides(
     named = {
         "key_steps.n_clusters": clusters,
         "key_steps.decoder": decoder,
+        "key_steps.n_steps": steps,
         "key_steps.top": top,
         "train.seed": seed,
     }

@@ -21,6 +21,7 @@ from stepreel.cli.options import (
     Preset,
     Quiet,
     Seed,
+    Steps,
     Times,
     feature_reading,
     named_overrides,
@@ -64,6 +65,7 @@ def run(
     ] = None,
     clusters: Clusters = None,
     decoder: DecoderName = None,
+    steps: Steps = None,
     top: Annotated[
         int | None,
         typer.Option(
@@ -114,6 +116,7 @@ def run(
             assignments or [],
             clusters=clusters,
             decoder=decoder,
+            steps=steps,
             top=top,
             seed=seed,
             embed_cues=embed_cues,

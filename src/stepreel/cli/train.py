@@ -85,6 +85,7 @@ def train(
         overrides = named_overrides(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
+        overrides.setdefault("key_steps.decoder", "kmeans")  # the one that uses what is trained
         sources = recording_paths(recordings, times=times)
         with (
             open_store(cache, no_cache=no_cache) as store,

@@ -68,6 +68,8 @@ def _missing_kinds_note(
 ) -> list[str]:
     """Return a note if there are fewer kinds of steps than requested, and say why."""
     requested = settings.n_clusters
+    if settings.decoder != "kmeans" and clustering.n_clusters < requested:
+        return []  # the number was only a limit
     visited = {segment.cluster for segment in [*key_steps.segments, *key_steps.hidden]}
     present = {int(cluster) for cluster in np.unique(clustering.labels[~clustering.excluded])}
     if len(visited) >= requested:

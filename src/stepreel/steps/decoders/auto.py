@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stepreel.steps.decoders import clock, hmm
+from stepreel.steps.decoders import changes, clock, hmm
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes
 from stepreel.steps.decoders.judge import (
     CLEARLY,
@@ -88,6 +88,8 @@ def judge(takes: Takes) -> Judgement:
 
 def decode(takes: Takes) -> Decoded:
     """Label all takes with the decoder that suits the task."""
+    if len(takes.recordings) == 1:
+        return replace(changes.decode(takes), used="changes")
     judgement = judge(takes)
     if np.isfinite(judgement.time_weight):
         decoded = hmm.decode(takes, time_weight=judgement.time_weight)

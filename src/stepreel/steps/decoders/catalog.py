@@ -5,9 +5,11 @@ Another package adds a decoder with an entry point in the group `stepreel.decode
 
 from __future__ import annotations
 
+from stepreel.config import KeyStepSettings
 from stepreel.errors import SettingsError
 from stepreel.steps.decoders.auto import AUTO
 from stepreel.steps.decoders.base import Decoder
+from stepreel.steps.decoders.changes import CHANGES
 from stepreel.steps.decoders.clock import CLOCK
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
@@ -16,7 +18,7 @@ from stepreel.validation import similar
 
 DECODERS: Registry[Decoder] = Registry(
     "stepreel.decoders",
-    {"kmeans": KMEANS, "hmm": HMM, "clock": CLOCK, "auto": AUTO},
+    {"kmeans": KMEANS, "hmm": HMM, "clock": CLOCK, "changes": CHANGES, "auto": AUTO},
     check=must_be(Decoder),
 )
 
@@ -28,3 +30,19 @@ def check_decoder(name: str) -> None:
             f"unknown decoder {name!r}; known: {', '.join(DECODERS)}{similar(name, list(DECODERS))}"
         )
     DECODERS[name]
+
+
+def check_number_of_steps(settings: KeyStepSettings, n_recordings: int) -> None:
+    """Raise SettingsError if a number of steps is asked of a decoder that cannot choose it."""
+    if settings.n_steps is None or settings.decoder not in DECODERS.own:
+        return
+    if settings.decoder == "auto" and n_recordings > 1:
+        raise SettingsError(
+            "--steps (key_steps.n_steps) is for one recording; of several, the number of kinds can "
+            "be chosen (--clusters), or each be cut by itself (--decoder changes)"
+        )
+    if settings.decoder not in ("auto", "changes"):
+        raise SettingsError(
+            f"--steps (key_steps.n_steps) does not go with the decoder {settings.decoder}; use "
+            "--decoder changes, or --clusters for the number of kinds"
+        )
