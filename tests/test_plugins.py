@@ -26,7 +26,7 @@ version = "0.1.0"
 """
 # Beside the examples: everything that can be wrong with a plug-in.
 ODD_CODE = """\
-from stepreel.plugins import DatasetFormat, Export, Method
+from stepreel.plugins import DatasetFormat, Decoded, Decoder, Export, Method
 
 
 class MisnamedCue:
@@ -57,6 +57,8 @@ EMPTY_DATASET = DatasetFormat(lambda request: None, "Empty", "a", "b", api_versi
 LATER = Method(lambda recordings, run: None, title="Later", api_version=99)
 WEIRD = Method(lambda recordings, run: None, kind="weird", api_version=1)
 RAISING = Method(lambda recordings, run: 1 / 0, api_version=1)
+FAILING_DECODER = Decoder(lambda takes: 1 / 0, api_version=1)
+SHORT_DECODER = Decoder(lambda takes: Decoded([]), api_version=1)
 BINARY = Export("steps.bin", lambda board: bytes(len(board.steps)), api_version=1)
 FAILING = Export("failing.txt", lambda board: board.nothing_like_this, api_version=1)
 """
@@ -76,6 +78,11 @@ ODD_POINTS = {
         "later": "odd:LATER",
         "weird": "odd:WEIRD",
         "raising": "odd:RAISING",
+        "bare": "odd:BareObject",
+    },
+    "stepreel.decoders": {
+        "failing": "odd:FAILING_DECODER",
+        "short": "odd:SHORT_DECODER",
         "bare": "odd:BareObject",
     },
     "stepreel.exports": {"binary": "odd:BINARY", "failing": "odd:FAILING"},
@@ -144,6 +151,7 @@ def test_the_docs_have_an_example_of_every_kind_and_each_is_short():
     assert sorted(points) == [
         "stepreel.cues",
         "stepreel.datasets",
+        "stepreel.decoders",
         "stepreel.exports",
         "stepreel.methods",
     ]
@@ -155,13 +163,13 @@ def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepre
     done = stepreel("info")
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    for name in ("colour", "kitchen", "mixture", "audacity", "binary"):
+    for name in ("colour", "levels", "kitchen", "mixture", "audacity", "binary"):
         assert f"{name} (my-package 0.1.0)" in text
     assert "broken (my-package 0.1.0): ModuleNotFoundError" in text
     assert "exiting (my-package 0.1.0): SystemExit" in text
     assert "later (my-package 0.1.0): it has api_version 99; this stepreel expects" in text
     assert "weird (my-package 0.1.0): its kind is 'weird'; expected one of blind" in text
-    assert text.count("bare (my-package 0.1.0): it is of type type; expected ") == 2
+    assert text.count("bare (my-package 0.1.0): it is of type type; expected ") == 3
 
 
 def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
@@ -192,6 +200,38 @@ def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
 def test_a_cue_that_cannot_be_used_is_refused_by_name_and_reason(stepreel, tmp_path, cue, reason):
     video = write_video(tmp_path / "take.mp4", steady(30), busy_task())
     done = stepreel("run", video, "-o", tmp_path / "out", "--set", f"extract.cues={cue}")
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_decoder_of_a_package_serves_run_and_evaluate(stepreel, kitchen, tmp_path):
+    takes = sorted(kitchen.glob("*.npz"))
+    options = ["-k", 2, "--decoder", "levels"]
+    done = stepreel("run", *takes, "-o", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    board = json.loads((tmp_path / "out" / "take0" / "storyboard.json").read_text())
+    assert board["settings"]["key_steps"]["decoder"] == "levels"
+    assert not (tmp_path / "out" / "model").exists()  # nothing finds its kinds again
+    options = ["-k", 2, "--seeds", 1, "--methods", "stepreel", "--set", "key_steps.decoder=levels"]
+    done = stepreel("evaluate", "kitchen", kitchen, *options, "-o", tmp_path / "scores")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("decoder", "reason"),
+    [
+        ("failing", "the decoder failing failed (ZeroDivisionError: division by zero)"),
+        ("short", "short: returned 0 clusterings; expected one for each of 2 recordings"),
+        ("bare", "bare, from the package my-package 0.1.0, cannot be used"),
+        ("levls", "known: kmeans, hmm"),
+    ],
+)
+def test_a_decoder_that_cannot_be_used_is_refused_by_name_and_reason(
+    stepreel, kitchen, tmp_path, decoder, reason
+):
+    takes = sorted(kitchen.glob("*.npz"))
+    done = stepreel("run", *takes, "-o", tmp_path / "out", "--decoder", decoder)
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr

@@ -26,12 +26,13 @@ from stepreel.report.exports import Export
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes, from_labels
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.registry import API_VERSIONS
-from stepreel.types import FeatureTrack, Recording
+from stepreel.types import Clustering, FeatureTrack, Recording
 from stepreel.video.moments import Moment
 
 __all__ = [
     "API_VERSIONS",
     "Annotation",
+    "Clustering",
     "Cue",
     "DatasetFormat",
     "Decision",

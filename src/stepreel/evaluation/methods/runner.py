@@ -19,6 +19,7 @@ from stepreel.evaluation.methods.base import (
 from stepreel.evaluation.methods.catalog import METHODS, describe_method
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn import METHOD_VERSION
+from stepreel.steps.decoders.catalog import describe_decoder
 from stepreel.system.machine import Device
 from stepreel.system.names import safe_name
 from stepreel.system.store import Entry, Store
@@ -94,6 +95,8 @@ class MethodRunner:
             "learn_from": None if train_on is None else list(train_on),
         }
         description |= describe_method(method)
+        if plug_in := describe_decoder(settings.key_steps.decoder):
+            description["decoder"] = plug_in
         return Entry(self.store.root / "predictions", safe_name(method), description)
 
 

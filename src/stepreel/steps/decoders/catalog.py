@@ -14,6 +14,7 @@ from stepreel.steps.decoders.clock import CLOCK
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
 from stepreel.system.registry import Registry, must_be
+from stepreel.system.source_hashes import describe_code
 from stepreel.validation import similar
 
 DECODERS: Registry[Decoder] = Registry(
@@ -30,6 +31,14 @@ def check_decoder(name: str) -> None:
             f"unknown decoder {name!r}; known: {', '.join(DECODERS)}{similar(name, list(DECODERS))}"
         )
     DECODERS[name]
+
+
+def describe_decoder(name: str) -> dict[str, object]:
+    """Name what the labels of a decoder depend on besides takes and settings."""
+    if name not in DECODERS or name in DECODERS.own:
+        return {}  # its code is part of what imports this module
+    module = DECODERS.module_of(name) or ""
+    return {"package": DECODERS.package_of(name), "code": describe_code(module)}
 
 
 def check_number_of_steps(settings: KeyStepSettings, n_recordings: int) -> None:

@@ -14,7 +14,14 @@ from stepreel.steps.decoders.catalog import DECODERS
 
 def decode(name: str, takes: Takes) -> Decoded:
     """Label all takes of a task with a decoder that `check_decoder` has accepted."""
-    decoded = DECODERS[name].decode(takes)
+    try:
+        decoded = DECODERS[name].decode(takes)
+    except Exception as problem:
+        if name in DECODERS.own:
+            raise
+        raise PluginError(  # a plug-in can raise anything
+            f"the decoder {name} failed ({type(problem).__name__}: {problem})"
+        ) from problem
     _check(name, decoded, takes)
     return replace(with_id(decoded, kinds_id(decoded.kinds)), used=decoded.used or name)
 
