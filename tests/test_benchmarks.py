@@ -236,3 +236,24 @@ def test_scoring_is_timed_against_its_limits(tmp_path):
     done = run("evaluation_speed.py", tmp_path, "--recordings", 3)
     assert done.returncode == 0 or "too slow" in done.stderr, done.stderr  # the machine may be busy
     assert "limit 10" in done.stdout
+
+
+def test_decoders_are_measured_and_finished_figures_are_kept(tmp_path):
+    folder = tmp_path / "data" / "bimacs_zed"
+    folder.mkdir(parents=True)
+    for number in range(5):
+        rng = np.random.default_rng(number)
+        labels = np.repeat([1, 2, 3, 2], rng.integers(20, 40, size=4))
+        hands = 3 * np.eye(4)[labels] + rng.normal(size=(len(labels), 4))
+        times = np.arange(len(labels)) / 5
+        np.savez(folder / f"take{number}.npz", times=times, hands=hands, labels=labels)
+    options = ("--work", tmp_path / "work", "--seeds", 1, "--only", "bimacs")
+    first = run("accuracy.py", tmp_path / "data", *options)
+    assert first.returncode == 0, first.stderr
+    rows = {line.split("|")[1].strip(): line for line in first.stdout.splitlines() if "|" in line}
+    assert "bimacs_zed" in rows
+    assert rows["mean of 1"].count("/") == 1
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("*.json")}
+    again = run("accuracy.py", tmp_path / "data", *options)
+    assert again.stdout == first.stdout
+    assert kept == {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("*.json")}
