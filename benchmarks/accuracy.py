@@ -27,7 +27,7 @@ from stepreel.evaluation.metrics.localization import score_egoprocel, score_stri
 from stepreel.evaluation.metrics.storyboard_worth import MEASURES, RecordingJudge
 from stepreel.evaluation.metrics.timed_steps import ShownSteps, TrueSteps
 from stepreel.evaluation.prepare import PreparedTask
-from stepreel.features.context import context_of, fit_context
+from stepreel.features.context import fitted_context
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.decode import decode
@@ -74,8 +74,8 @@ def labels_of(
     if method == "equal-split":
         return [equal_split(len(recording.times), k) for recording in recordings], {}, ""
     if method == "context-kmeans":
-        basis = fit_context(recordings, window_seconds=settings.loss.window_seconds)
-        found = cluster_recordings(context_of(recordings, basis), k, seed=settings.train.seed)
+        _, tracks = fitted_context(recordings, window_seconds=settings.loss.window_seconds)
+        found = cluster_recordings(tracks, k, seed=settings.train.seed)
         return [clustering.labels for clustering in found], {}, ""
     decoded = decode(method, Takes(recordings, None, settings))
     labels = [shown_labels(clustering, settings) for clustering in decoded.clusterings]

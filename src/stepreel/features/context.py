@@ -57,19 +57,38 @@ def fit_context(
 
     cues  those to use (default: all)
     """
-    names = list(recordings[0].tracks) if cues is None else cues
-    return ContextBasis(
-        window_seconds,
-        {
-            cue: _fit_cue([recording.tracks[cue] for recording in recordings], window_seconds)
-            for cue in names
-        },
-    )
+    return fitted_context(recordings, window_seconds=window_seconds, cues=cues)[0]
+
+
+def fitted_context(
+    recordings: Sequence[Recording], *, window_seconds: float, cues: Sequence[str] | None = None
+) -> tuple[ContextBasis, list[FeatureTrack]]:
+    """Fit the components, and return also the context features of the same recordings."""
+    fitted, parts = {}, []
+    for cue in list(recordings[0].tracks) if cues is None else cues:
+        tracks = [recording.tracks[cue] for recording in recordings]
+        reduction = _reduction(tracks, window_seconds)
+        columns = [averaged(track, window_seconds) @ reduction for track in tracks]
+        fitted[cue] = _fit_cue(tracks, columns, reduction, window_seconds)
+        parts.append(columns)
+    basis = ContextBasis(window_seconds, fitted)
+    per_recording = zip(recordings, zip(*parts, strict=True), strict=True)
+    return basis, [_project(recording, own, basis) for recording, own in per_recording]
 
 
 def context_of(recordings: Sequence[Recording], basis: ContextBasis) -> list[FeatureTrack]:
     """Return one track of context features per recording."""
-    return [_context_of(recording, basis) for recording in recordings]
+    return [
+        _project(
+            recording,
+            [
+                averaged(recording.tracks[cue], basis.window_seconds) @ fitted.reduction
+                for cue, fitted in basis.cues.items()
+            ],
+            basis,
+        )
+        for recording in recordings
+    ]
 
 
 def context_widths(basis: ContextBasis) -> list[int]:
@@ -77,12 +96,11 @@ def context_widths(basis: ContextBasis) -> list[int]:
     return [cue.components.shape[1] for cue in basis.cues.values()]
 
 
-def _context_of(recording: Recording, basis: ContextBasis) -> FeatureTrack:
+def _project(recording: Recording, columns: Sequence[Floats], basis: ContextBasis) -> FeatureTrack:
+    """Stack and project the averaged columns of every cue."""
     parts = []
-    for cue, fitted in basis.cues.items():
-        track = recording.tracks[cue]
-        columns = averaged(track, basis.window_seconds) @ fitted.reduction
-        stacked = stack_neighbours(track.times, columns, basis.window_seconds)
+    for own, fitted in zip(columns, basis.cues.values(), strict=True):
+        stacked = stack_neighbours(recording.times, own, basis.window_seconds)
         parts.append((stacked - fitted.mean) @ fitted.components)
     known: Mask = np.any([recording.tracks[cue].valid for cue in basis.cues], axis=0)
     features = z_scored(np.concatenate(parts, axis=1), known)
@@ -141,20 +159,24 @@ def z_scored(features: Floats, known: Mask) -> Floats:
     return scaled
 
 
-def _fit_cue(tracks: Sequence[FeatureTrack], window_seconds: float) -> CueBasis:
-    reduction = _reduction(tracks, window_seconds)
-    stacked = [
-        stack_neighbours(track.times, averaged(track, window_seconds) @ reduction, window_seconds)[
-            track.valid
-        ]
-        for track in tracks
-    ]
-    points = np.concatenate(stacked).astype(np.float64)
-    if not len(points):
-        width = 3 * reduction.shape[1]
+def _fit_cue(
+    tracks: Sequence[FeatureTrack],
+    columns: Sequence[Floats],
+    reduction: Floats,
+    window_seconds: float,
+) -> CueBasis:
+    """Fit the components of the stacked columns, over all takes."""
+    width = 3 * reduction.shape[1]
+    total, products, count = np.zeros(width), np.zeros((width, width)), 0
+    for track, own in zip(tracks, columns, strict=True):
+        points = stack_neighbours(track.times, own, window_seconds)[track.valid].astype(np.float64)
+        total += points.sum(axis=0)
+        products += points.T @ points
+        count += len(points)
+    if not count:
         return CueBasis(reduction, np.zeros(width, np.float32), np.zeros((width, 1), np.float32))
-    mean = points.mean(axis=0)
-    variances, components = principal_components((points - mean).T @ (points - mean) / len(points))
+    mean = total / count
+    variances, components = principal_components(products / count - np.outer(mean, mean))
     share = np.cumsum(variances) / max(float(variances.sum()), 1e-12)
     count = min(MOST_COMPONENTS, int(np.searchsorted(share, EXPLAINED)) + 1)
     count = max(1, min(count, int((variances > NEGLIGIBLE * variances[0]).sum())))

@@ -11,7 +11,7 @@ from stepreel.steps.decoders.judge import (
     best_time_weight,
     explained_elsewhere,
 )
-from stepreel.steps.decoders.timed_points import fit_basis, timed_points
+from stepreel.steps.decoders.timed_points import fit_points
 
 
 def test_steps_that_recur_are_grouped_by_what_they_show():
@@ -70,21 +70,22 @@ def test_order_tells_one_bit_more_than_time_where_it_halves_what_can_follow():
 def test_kinds_found_in_one_cue_explain_the_other_cue():
     clear, _ = recurring(6)
     takes = takes_of(clear)
-    shares = explained_elsewhere(timed_points(takes, fit_basis(takes)), 4, seed=0)
+    shares = explained_elsewhere(fit_points(takes)[1], 4, seed=0)
     assert shares.shape == (len(TIME_WEIGHTS), 6)
     assert shares[0].mean() > 0.3 > shares[-1].mean()
     nothing = takes_of(noise(6))
-    shares = explained_elsewhere(timed_points(nothing, fit_basis(nothing)), 4, seed=0)
+    shares = explained_elsewhere(fit_points(nothing)[1], 4, seed=0)
     assert abs(shares.mean()) < 0.15
 
 
 def test_one_cue_is_judged_by_halves_of_its_columns():
     recordings, _ = recurring(6)
     takes = takes_of(recordings, **{"embed.cues": "hands"})
-    shares = explained_elsewhere(timed_points(takes, fit_basis(takes)), 4, seed=0)
+    shares = explained_elsewhere(fit_points(takes)[1], 4, seed=0)
     assert shares[0].mean() > shares[-1].mean()
 
 
 def test_few_takes_do_not_tell_what_follows_what():
     recordings, _ = recurring(judge.FEWEST_FOR_ORDER - 1)
-    assert auto.judge(takes_of(recordings)).order.error == np.inf
+    takes = takes_of(recordings)
+    assert auto.judge(takes, fit_points(takes)[1]).order.error == np.inf

@@ -8,7 +8,7 @@ from steps.decoders.tasks import agreement, in_order, means_of, noise, take_of, 
 
 from stepreel.steps.decoders import clock
 from stepreel.steps.decoders.clock import _scaled_mean, _segment_scores, shared_clock
-from stepreel.steps.decoders.timed_points import fit_basis, timed_points
+from stepreel.steps.decoders.timed_points import fit_points
 
 
 def test_borders_move_to_where_the_takes_change():
@@ -33,7 +33,7 @@ def test_without_any_change_the_parts_are_equal():
 
 def test_expected_borders_are_those_of_all_segmentations_tried_one_by_one():
     recordings, _ = in_order(5)
-    points = timed_points(takes_of(recordings), fit_basis(takes_of(recordings)))
+    _, points = fit_points(takes_of(recordings))
     n_steps, n_cells = 2, 20
     scores = _segment_scores(_scaled_mean(clock.take_cells(points, n_cells)), n_cells / n_steps)
     cuts = list(itertools.combinations(range(1, n_cells), n_steps - 1))

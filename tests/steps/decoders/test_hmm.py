@@ -7,7 +7,7 @@ from steps.decoders.tasks import agreement, in_order, recurring, takes_of
 from stepreel.errors import RecordingError
 from stepreel.features.feature_files import recording_from_arrays
 from stepreel.steps.decoders import hmm
-from stepreel.steps.decoders.timed_points import every
+from stepreel.steps.decoders.timed_points import every, fit_points
 
 
 def test_kinds_that_recur_are_found_in_all_takes():
@@ -37,7 +37,8 @@ def test_the_same_kinds_are_found_in_later_takes():
 
 def test_with_much_weight_on_time_takes_are_cut_into_equal_parts():
     recordings, _ = recurring()
-    decoded = hmm.decode(takes_of(recordings), time_weight=30.0)
+    takes = takes_of(recordings)
+    decoded = hmm.decode_points(takes, *fit_points(takes), time_weight=30.0)
     for clustering in decoded.clusterings:
         equal = np.arange(len(clustering.labels)) * 4 // len(clustering.labels)
         assert (clustering.labels == equal).mean() > 0.75

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stepreel.evaluation.methods.base import Method, MethodRun, Prediction
-from stepreel.features.context import context_of, fit_context
+from stepreel.features.context import fitted_context
 from stepreel.features.standardise import standardised
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.types import FeatureTrack, Floats, Labels, Recording
@@ -54,7 +54,7 @@ def _context_kmeans(recordings: Sequence[Recording], run: MethodRun) -> Predicti
     window_seconds = run.settings.loss.window_seconds
 
     def label(some: list[Recording]) -> list[Labels]:
-        tracks = context_of(some, fit_context(some, window_seconds=window_seconds))
+        _, tracks = fitted_context(some, window_seconds=window_seconds)
         clusterings = cluster_recordings(tracks, run.n_clusters, seed=run.seed)
         return [clustering.labels for clustering in clusterings]
 

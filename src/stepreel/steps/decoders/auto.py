@@ -26,7 +26,7 @@ from stepreel.steps.decoders.judge import (
     explains_anything,
     order_over_time,
 )
-from stepreel.steps.decoders.timed_points import fit_basis, timed_points
+from stepreel.steps.decoders.timed_points import TimedPoints, fit_points
 
 MOSTLY_TIME = 2.0  # weight from which the order of steps decides more than what they show
 
@@ -74,9 +74,8 @@ class Judgement(NamedTuple):
         }
 
 
-def judge(takes: Takes) -> Judgement:
+def judge(takes: Takes, points: TimedPoints) -> Judgement:
     """Find out, without labels, how much time should weigh in finding the steps of a task."""
-    points = timed_points(takes, fit_basis(takes))
     order = order_over_time(points, takes.n_clusters, seed=takes.seed)
     shares = explained_elsewhere(points, takes.n_clusters, seed=takes.seed)
     # Neighbouring moments share what they show, so noise has an order, too; it explains nothing.
@@ -90,11 +89,13 @@ def decode(takes: Takes) -> Decoded:
     """Label all takes with the decoder that suits the task."""
     if len(takes.recordings) == 1:
         return replace(changes.decode(takes), used="changes")
-    judgement = judge(takes)
-    if np.isfinite(judgement.time_weight):
-        decoded = hmm.decode(takes, time_weight=judgement.time_weight)
+    basis, points = fit_points(takes)
+    judgement = judge(takes, points)
+    weight = judgement.time_weight
+    if np.isfinite(weight):
+        decoded = hmm.decode_points(takes, basis, points, time_weight=weight)
     else:
-        decoded = clock.decode(takes)
+        decoded = clock.decode_points(takes, points)
     return replace(decoded, decision=Decision(judgement.sentence, judgement.figures))
 
 

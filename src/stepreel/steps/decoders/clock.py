@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.steps.decoders.base import Again, Decoded, Decoder, Kinds, Takes, distance_to_middle
-from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_basis, timed_points
+from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points
 from stepreel.types import Clustering, Labels
 
 CELLS_PER_STEP = 10
@@ -37,7 +37,12 @@ class SharedClock(NamedTuple):
 
 def decode(takes: Takes) -> Decoded:
     """Place the borders of all takes together."""
-    points = timed_points(takes, fit_basis(takes))
+    _, points = fit_points(takes)
+    return decode_points(takes, points)
+
+
+def decode_points(takes: Takes, points: TimedPoints) -> Decoded:
+    """Do the same with points that are known already."""
     clock = shared_clock(points, takes.n_clusters)
     return _decoded(takes, clock, again=partial(_again, takes, points))
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.config import pick_cues
+from stepreel.features.context import ContextBasis
 from stepreel.steps.clustering import fit_k_means, own_and_certainty
 from stepreel.steps.decoders.base import (
     Decoded,
@@ -28,9 +28,8 @@ from stepreel.steps.decoders.timed_points import (
     TimedPoints,
     Values,
     basis_arrays,
-    basis_from,
-    fit_basis,
-    timed_points,
+    fit_points,
+    points_in,
 )
 from stepreel.types import Clustering, Labels
 
@@ -77,25 +76,28 @@ class States:
         return States(self.means[order], self.covariance, chain, self.time_weight)
 
 
-def decode(takes: Takes, *, time_weight: float = 0.0) -> Decoded:
+def decode(takes: Takes) -> Decoded:
     """Fit the states to all takes; find the most likely state of every moment."""
-    basis = fit_basis(takes)
-    points = timed_points(takes, basis)
+    return decode_points(takes, *fit_points(takes), time_weight=0.0)
+
+
+def decode_points(
+    takes: Takes, basis: ContextBasis, points: TimedPoints, *, time_weight: float
+) -> Decoded:
+    """Do the same with points that are known already, and with time as one more feature."""
     states = fit_states(points, takes.n_clusters, seed=takes.seed, time_weight=time_weight)
     labels = label(points, states)
-    order = np.argsort(numbered_by_appearance(points.split(labels), len(states.means)))
-    states = states.reordered(order)
+    numbers = numbered_by_appearance(points.split(labels), len(states.means))
+    states = states.reordered(np.argsort(numbers))
     kinds = {**basis_arrays(basis), **_arrays(states)}
     again = partial(_fitted_again, takes, points, time_weight)
-    return Decoded(clusterings_of(takes, points, states), kinds, again=again, used="hmm")
+    clusterings = clusterings_of(takes, points, states, numbers[labels])
+    return Decoded(clusterings, kinds, again=again, used="hmm")
 
 
 def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Find the states of a model in later takes."""
-    cues = pick_cues(
-        takes.settings.embed.cues, list(takes.recordings[0].tracks), setting="embed.cues"
-    )
-    points = timed_points(takes, basis_from(kinds, cues))
+    points = points_in(takes, kinds)
     states = _states_from(kinds)
     again = partial(_found_again, takes, points, states)
     return Decoded(clusterings_of(takes, points, states), kinds, again=again, used="hmm")
@@ -134,9 +136,11 @@ def label(points: TimedPoints, states: States) -> Labels:
     return most_likely_states(log_likelihood, points.lengths, states.chain)
 
 
-def clusterings_of(takes: Takes, points: TimedPoints, states: States) -> list[Clustering]:
+def clusterings_of(
+    takes: Takes, points: TimedPoints, states: States, labels: Labels | None = None
+) -> list[Clustering]:
     """Label all takes, and say how typical and how certain every moment is."""
-    labels = label(points, states)
+    labels = label(points, states) if labels is None else labels
     distances = np.sqrt(states.squared_distances(points.with_time(states.time_weight)))
     own, certainty = own_and_certainty(distances.astype(np.float32), labels)
     arrays = (points.split(labels), points.split(own), points.split(certainty))

@@ -16,12 +16,13 @@ from stepreel.features.context import (
     CueBasis,
     context_of,
     context_widths,
-    fit_context,
+    fitted_context,
 )
 from stepreel.steps.decoders.base import Kinds, Takes
-from stepreel.types import Floats, Mask, Seconds
+from stepreel.types import FeatureTrack, Floats, Mask, Seconds
 
 FITTED_PER_WINDOW = 4  # moments per σ that are fitted to: neighbours say the same
+MOST_FITTED = 6000  # moments of all takes: more make no difference, and k-means takes longer
 SPREAD_OF_TIME = np.sqrt(12.0)  # makes the variance of uniform time 1
 
 Values = NDArray[np.float64]
@@ -79,17 +80,29 @@ class TimedPoints:
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
 
-def fit_basis(takes: Takes) -> ContextBasis:
-    """Fit the components of the cues a run looks at."""
-    cues = pick_cues(
-        takes.settings.embed.cues, list(takes.recordings[0].tracks), setting="embed.cues"
+def fit_points(takes: Takes) -> tuple[ContextBasis, TimedPoints]:
+    """Fit the components of the cues a run looks at; return also the points of its takes."""
+    basis, contexts = fitted_context(
+        takes.recordings, window_seconds=takes.window_seconds, cues=_cues(takes)
     )
-    return fit_context(takes.recordings, window_seconds=takes.window_seconds, cues=cues)
+    return basis, _timed_points(takes, contexts, basis)
 
 
-def timed_points(takes: Takes, basis: ContextBasis) -> TimedPoints:
-    """Return what is known of all takes; RecordingError if nothing is."""
-    contexts = context_of(takes.recordings, basis)
+def points_in(takes: Takes, kinds: Kinds) -> TimedPoints:
+    """Return the points of later takes, with the components of a model."""
+    basis = basis_from(kinds, _cues(takes))
+    return _timed_points(takes, context_of(takes.recordings, basis), basis)
+
+
+def _cues(takes: Takes) -> list[str]:
+    cues = list(takes.recordings[0].tracks)
+    return pick_cues(takes.settings.embed.cues, cues, setting="embed.cues")
+
+
+def _timed_points(
+    takes: Takes, contexts: Sequence[FeatureTrack], basis: ContextBasis
+) -> TimedPoints:
+    """Join the contexts of all takes; RecordingError if nothing is known of any."""
     known = np.concatenate([context.valid for context in contexts])
     if not known.any():
         raise RecordingError("no moment has valid features; there is nothing to cluster")
@@ -97,7 +110,8 @@ def timed_points(takes: Takes, basis: ContextBasis) -> TimedPoints:
         context.times / max(recording.duration_seconds, 1e-9)
         for context, recording in zip(contexts, takes.recordings, strict=True)
     ]
-    period = basis.window_seconds / FITTED_PER_WINDOW
+    seconds = sum(recording.duration_seconds for recording in takes.recordings)
+    period = max(basis.window_seconds / FITTED_PER_WINDOW, seconds / MOST_FITTED)
     fitted = np.concatenate([every(context.times, period) for context in contexts])
     return TimedPoints(
         features=np.concatenate([context.features for context in contexts]).astype(np.float64),

@@ -1,0 +1,65 @@
+"""Time the decoders: 40 takes of ten minutes, and one recording of an hour.
+
+    python benchmarks/decoding_speed.py
+
+Four moments a second, two cues of 128 and 32 features (takes) or 1280 and 128 (one hour), K = 10,
+on all cores. Peak memory is beyond what the features themselves take. The limits are 5 s for the
+takes and 3 s for the hour; a line above its limit ends the script with status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+
+import numpy as np
+
+from stepreel.config import load_settings
+from stepreel.features.feature_files import FeatureRecording, recording_from_arrays
+from stepreel.steps.decoders.base import Takes
+from stepreel.steps.decoders.decode import decode
+
+RATE = 4.0
+TAKES, TAKE_MOMENTS, TAKE_WIDTHS = 40, 2400, {"appearance": 128, "motion": 32}
+HOUR_MOMENTS, HOUR_WIDTHS = 14_400, {"appearance": 1280, "motion": 128}
+LIMITS = {"hmm": 5.0, "clock": 5.0, "auto": 5.0, "changes": 3.0}
+N_CLUSTERS = 10
+
+
+def recording(n_moments: int, widths: dict[str, int], seed: int) -> FeatureRecording:
+    """Make features of steps of 5 to 60 s, each with its own mean, and noise."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(20, 240, size=n_moments // 20)
+    kinds = np.repeat(rng.integers(N_CLUSTERS, size=len(lengths)), lengths)[:n_moments]
+    times = np.arange(n_moments) / RATE
+    arrays = {}
+    for cue, width in widths.items():
+        means = np.random.default_rng(width).normal(size=(N_CLUSTERS, width)).astype(np.float32)
+        noise = rng.normal(size=(n_moments, width)).astype(np.float32)
+        arrays[cue] = means[kinds] + 2 * noise
+    return recording_from_arrays(f"take{seed}", times, arrays)
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    settings = load_settings(overrides={"key_steps.n_clusters": N_CLUSTERS})
+    takes = [recording(TAKE_MOMENTS, TAKE_WIDTHS, seed) for seed in range(TAKES)]
+    hour = [recording(HOUR_MOMENTS, HOUR_WIDTHS, 0)]
+    is_slow = False
+    print("decoder   recordings x moments      s   limit   memory so far")
+    for name, limit in LIMITS.items():
+        recordings = hour if name == "changes" else takes
+        started = time.perf_counter()
+        decode(name, Takes(recordings, None, settings))
+        spent = time.perf_counter() - started
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        size = f"{len(recordings)} x {len(recordings[0].times):,}"
+        print(f"{name:<9} {size:>20} {spent:>6.1f} {limit:>7.1f} {peak:>10.0f} MB", flush=True)
+        is_slow = is_slow or spent > limit
+    sys.exit(is_slow)
+
+
+if __name__ == "__main__":
+    main()
