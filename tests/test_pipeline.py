@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from videos import busy_task, steady, write_video
 
@@ -43,3 +46,12 @@ def test_the_same_run_twice_is_the_same_storyboard(takes, tmp_path):
     first, second = run(takes[:2], tmp_path / "a"), run(takes[:2], tmp_path / "b")
     for position in (0, 1):
         assert first.results[position].storyboard == second.results[position].storyboard
+
+
+def test_the_pipeline_loads_nothing_heavy_before_it_is_used():
+    code = (
+        "import sys, stepreel.pipeline;"
+        "print([name for name in ('torch', 'scipy', 'sklearn') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

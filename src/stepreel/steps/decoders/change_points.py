@@ -18,8 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.ndimage import gaussian_filter1d
 
 from stepreel.types import Floats, Labels, Mask, Seconds, moment_seconds
 
@@ -151,6 +149,8 @@ def standard_cells(x: NDArray[np.floating], valid: Mask, per_cell: int) -> Value
 
 def main_directions(cells: Values) -> Values:
     """Return directions that keep most of cells (cells, D): (D, at most DIMS_PER_CUE)."""
+    from scipy.linalg import eigh
+
     moving = np.flatnonzero(cells.any(axis=0))
     x = cells[:, moving]
     if len(moving) <= DIMS_PER_CUE:
@@ -220,6 +220,8 @@ def segment_costs(
 
     cost[j, l]  of the l cells before cell j: l - (sum of their likeness) / l; inf if there is none
     """
+    from scipy.ndimage import gaussian_filter1d
+
     longest = min(n, max(1, int(LONGEST * step)))
     like = np.zeros((n, longest + 1))
     for track in tracks:

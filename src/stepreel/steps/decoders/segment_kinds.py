@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.ndimage import gaussian_filter1d
-from scipy.spatial.distance import cdist, pdist
 
 from stepreel.steps.decoders.change_points import Changes, Values, main_directions, reduced
 from stepreel.types import Floats, Labels
@@ -46,6 +43,8 @@ def learn_kinds(takes: Sequence[Changes], n_kinds: int) -> dict[str, Floats]:
 
 def nearest_kinds(take: Changes, kinds: Mapping[str, Floats]) -> Labels | None:
     """Return the kind of every segment; None where nothing changes, so that any would do."""
+    from scipy.spatial.distance import cdist
+
     cues = [cue for cue in take.cells if f"{MEANS}{cue}" in kinds]
     if not cues:
         return None
@@ -79,6 +78,8 @@ def without_drift(take: Changes, directions: Mapping[str, Floats]) -> Values:
 
     A cue that this take does not show is 0.
     """
+    from scipy.ndimage import gaussian_filter1d
+
     n_cells = int(take.cuts[-1])
     width = DRIFT * n_cells / (len(take.cuts) - 1)
     parts = []
@@ -121,6 +122,9 @@ def group(means: Sequence[Values], halves: Values, n_kinds: int) -> Labels:
     means   of the segments of every take, in order
     halves  of all segments: how far their halves are from each other
     """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import pdist
+
     pooled = np.concatenate(means)
     n = len(pooled)
     if n < 2:
@@ -145,6 +149,8 @@ def settle(means: Sequence[Values], groups: Labels) -> Values:
 
     Neighbours that were grouped come apart by this.
     """
+    from scipy.spatial.distance import cdist
+
     pooled = np.concatenate(means)
     of_kinds = _means_of(pooled, groups)
     for _ in range(MOST_ROUNDS):
