@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "stepreel"
 # From the first stage to the last; a module may import from its own layer or an earlier one.
 LAYERS = (
     ("version", "errors", "validation"),
+    ("setting_values",),
     ("types", "config"),
     ("system",),
     ("video",),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -17,7 +16,17 @@ from pydantic import (
 )
 
 from stepreel.errors import SettingsError
-from stepreel.validation import Expected, first_problem, similar
+from stepreel.setting_values import (
+    CountRange,
+    CueChoice,
+    CueNames,
+    Cues,
+    CueWeights,
+    Epochs,
+    OptionalCount,
+    OptionalNumber,
+)
+from stepreel.validation import first_problem, similar
 
 MOST_CLUSTERS = 1000
 MOST_FPS = 1e6
@@ -27,84 +36,6 @@ LONGEST_SETTING = 1e6  # seconds, eleven days; no recording of a task is longer
 
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-def _split(value: object) -> object:
-    """Split comma-separated text into a list."""
-    if not isinstance(value, str):
-        return value
-    return [part.strip() for part in value.split(",") if part.strip()]
-
-
-def parse_cues(text: str) -> CueChoice:
-    """Parse a selection of cues: main, all, or comma-separated names.
-
-    >>> parse_cues("all"), parse_cues("hands, gaze")
-    ('all', ('hands', 'gaze'))
-    """
-    match text.strip():
-        case "main":
-            return "main"
-        case "all":
-            return "all"
-        case names:
-            return tuple(part.strip() for part in names.split(",") if part.strip())
-
-
-def _parse_cues(value: object) -> object:
-    return parse_cues(value) if isinstance(value, str) else value
-
-
-def _parse_rows(value: object) -> object:
-    """Parse rows of numbers such as "1,1; 0,1"; leave names unchanged."""
-    if not isinstance(value, str) or not any(letter.isdigit() for letter in value):
-        return value
-    return [[cell.strip() for cell in row.split(",")] for row in value.split(";")]
-
-
-def _parse_none(value: object) -> object:
-    return None if isinstance(value, str) and value.lower() == "none" else value
-
-
-def _parse_range(value: object) -> object:
-    """Parse a number or a range such as "3..8"."""
-    if isinstance(value, str) and value.lower() == "none":
-        return None
-    if isinstance(value, str):
-        parts = value.split("..")
-        value = parts if len(parts) == 2 else [value, value]
-    return [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-CueNames = Annotated[
-    tuple[str, ...], BeforeValidator(_split), Expected("names of cues, comma-separated")
-]
-CueChoice = Literal["main", "all"] | tuple[str, ...]
-"""A selection of cues: the main (first) one, all, or those named."""
-
-Cues = Annotated[
-    CueChoice, BeforeValidator(_parse_cues), Expected("main, all, or comma-separated names of cues")
-]
-Epochs = Annotated[
-    tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...],
-    Field(max_length=1000),
-    BeforeValidator(_split),
-    Expected("at most 1000 whole numbers from 0 to 1000000, comma-separated"),
-]
-Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
-CueWeights = Annotated[
-    Literal["paper", "all-pairs", "main-cue"] | tuple[tuple[Weight, ...], ...],
-    BeforeValidator(_parse_rows),
-    Expected("paper, all-pairs, main-cue, or rows of numbers such as 1,1; 0,1"),
-]
-OptionalNumber = Annotated[float | None, BeforeValidator(_parse_none)]
-OptionalCount = Annotated[int | None, BeforeValidator(_parse_none)]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
-CountRange = Annotated[
-    tuple[Count, Count] | None,
-    BeforeValidator(_parse_range),
-    Expected("a number from 1 to 1000000, a range such as 3..8, or none"),
-]
 
 
 class ExtractSettings(_Settings):

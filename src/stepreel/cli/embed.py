@@ -69,8 +69,9 @@ def embed(
     """
     with report_errors():
         usable = usable_device(device)  # before libraries are loaded that need much memory
-        from stepreel.config import parse_cues, pick_cues
+        from stepreel.config import pick_cues
         from stepreel.learn.model import read_model
+        from stepreel.setting_values import parse_cues
         from stepreel.task import load_task
 
         trained = read_model(model)
