@@ -10,13 +10,14 @@ from pathlib import Path
 
 from stepreel.errors import OutputError, StepreelError, StoreError
 from stepreel.learn.earlier_models import keep_earlier_model
-from stepreel.learn.model import FOLDER, TaskModel, write_model
+from stepreel.learn.model import CARD, FOLDER, TaskModel, write_model
 from stepreel.report.index_update import update_index
 from stepreel.report.video import VideoChoice
 from stepreel.result import Result
 from stepreel.storyboard.editing import EditedError
 from stepreel.storyboard.folders import all_storyboards, name_folders
 from stepreel.storyboard.schema import Storyboard, read_storyboard
+from stepreel.system.files import explain_write_errors
 from stepreel.system.locks import lock_output
 from stepreel.types import Progress, labelled, no_progress
 
@@ -49,6 +50,7 @@ def write_task(
     output: Path,
     *,
     model: TaskModel | None,
+    keep_model: bool = False,
     names: Sequence[str],
     failures: Mapping[int, str],
     force: bool = False,
@@ -60,7 +62,9 @@ def write_task(
     While another process writes there, this one waits, so that the files of one run fit together.
 
     results, failures  by position among the sources
-    model              what was learned; None with a model that was trained before
+    model              what was learned; None with a model that was trained before, and if nothing
+                       finds these kinds of steps again
+    keep_model         whether a model that is there stays, if there is no other: with `--model`
     names              of all sources; with more than one, there is an index. One that is there
                        already goes on listing what earlier runs left in the folder
     force              also overwrite storyboards that were edited by hand
@@ -73,6 +77,8 @@ def write_task(
         if written.boards:
             if model is not None:
                 _write_model(written, output, model)
+            elif not keep_model:
+                _retire_model(written, output)
             _update_index(written, output, names, {**failures, **written.failures})
     return written
 
@@ -86,7 +92,17 @@ def _write_model(written: WrittenTask, output: Path, model: TaskModel) -> None:
         written.unsaved.append(str(problem))
 
 
-def keep_needed_model(output: Path, new: TaskModel) -> Path | None:
+def _retire_model(written: WrittenTask, output: Path) -> None:
+    """Remove the model of an earlier run: it does not find the kinds of steps of this one."""
+    try:
+        written.earlier_model = keep_needed_model(output, None)
+        with explain_write_errors(output / FOLDER):
+            (output / FOLDER / CARD).unlink(missing_ok=True)
+    except OutputError as problem:
+        written.unsaved.append(str(problem))
+
+
+def keep_needed_model(output: Path, new: TaskModel | None) -> Path | None:
     """Copy the model of `output` if storyboards below it need it; return where to, None if not."""
     return keep_earlier_model(output, new, _clustering_ids(output))
 

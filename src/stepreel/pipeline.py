@@ -103,6 +103,7 @@ def run(
         results,
         output,
         model=learned.model,
+        keep_model=model is not None,
         names=[source_name(source) for source in sources],
         failures=task.failures,
         force=force,
@@ -140,6 +141,8 @@ def learn_task(
     recordings = list(task.recordings.values())
     nothing_to_note: list[list[str]] = [[] for _ in recordings]
     if model is not None:
+        asked = task.settings.key_steps.model_copy(update={"decoder": model.card.decoder})
+        check_number_of_steps(asked, len(recordings))
         embeddings = None
         if model.weights:
             from stepreel.learn.inference import embed_with_model

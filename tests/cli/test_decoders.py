@@ -144,3 +144,35 @@ def test_a_number_of_steps_that_cannot_be_is_refused(takes, tmp_path, options, w
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_number_of_steps_is_refused_with_a_model_that_cannot_choose_it(takes, tmp_path):
+    files = sorted(takes.iterdir())
+    run(files[:3], tmp_path / "out", "--decoder", "clock", cache=tmp_path)
+    again = ("run", files[3], "--model", tmp_path / "out", "-o", tmp_path / "new", "--steps", 3)
+    done = stepreel(*again, cache=tmp_path)
+    assert done.returncode == 2
+    assert "does not go with the decoder clock" in done.stderr
+
+
+def test_training_for_a_decoder_that_needs_none_is_refused(takes, tmp_path):
+    files = sorted(takes.iterdir())
+    options = ("--set", "key_steps.decoder=hmm")
+    done = stepreel("train", *files[:2], "-o", tmp_path / "task", *options, cache=tmp_path)
+    assert done.returncode == 2
+    assert "the decoder hmm needs no training" in done.stderr
+    assert not (tmp_path / "task").exists()
+
+
+def test_a_run_whose_kinds_nothing_finds_again_leaves_no_earlier_model(takes, tmp_path):
+    files = sorted(takes.iterdir())
+    run(files[:2], tmp_path / "out", "--decoder", "clock", cache=tmp_path)
+    assert (tmp_path / "out" / "model" / "model.json").exists()
+    times = np.arange(80) / 4
+    still = tmp_path / "still.npz"
+    np.savez(still, times=times, hands=np.ones((80, 3)), tools=np.ones((80, 3)))
+    done = run([still], tmp_path / "out", "--decoder", "changes", cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "out" / "model" / "model.json").exists()
+    kept = list((tmp_path / "out").glob("model-*/model.json"))
+    assert len(kept) == 1  # the storyboards of the first run still have theirs

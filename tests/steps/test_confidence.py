@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from stepreel.steps.confidence import (
     LogisticModel,
     Weight,
     calibration,
+    chance_inputs,
     confidences,
     probability,
     rate_steps,
+    state,
 )
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.kmeans import KMEANS, _left_out
@@ -72,6 +75,15 @@ def test_a_gap_of_years_between_moments_costs_no_memory():
     tracemalloc.stop()
     assert left_out.any()
     assert not left_out.all()
+
+
+def test_without_a_second_opinion_steps_count_as_stable_as_usual():
+    task = replace(task_of(clear_steps()), again=None)
+    level = calibration().lift.weights["agreement"].mean
+    fitted = calibration()
+    values = confidences(task, 0, fitted)
+    stable = {"length": EVIDENCE["length"](task, 0), "agreement": np.full(3, level)}
+    assert values == pytest.approx(state(fitted, chance_inputs(3, 30.0), stable, 3))
 
 
 def test_a_short_recording_of_one_step_has_evidence_too():

@@ -79,6 +79,7 @@ def train(
     """
     with report_errors():
         usable = usable_device(device)  # before libraries are loaded that need much memory
+        from stepreel.steps.decoders.catalog import check_trains
         from stepreel.system.locks import lock_output
         from stepreel.task import load_task
 
@@ -86,6 +87,7 @@ def train(
             assignments or [], clusters=clusters, seed=seed, embed_cues=embed_cues
         )
         overrides.setdefault("key_steps.decoder", "kmeans")  # the one that uses what is trained
+        check_trains(str(overrides["key_steps.decoder"]))
         sources = recording_paths(recordings, times=times)
         with (
             open_store(cache, no_cache=no_cache) as store,

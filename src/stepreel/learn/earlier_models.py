@@ -16,9 +16,12 @@ from stepreel.learn.model import CARD, FOLDER, OTHER_FILES, TaskModel, read_mode
 from stepreel.system.files import explain_write_errors, read_regular, write_bytes
 
 
-def keep_earlier_model(output: Path, new: TaskModel, ids_in_use: Iterable[str]) -> Path | None:
+def keep_earlier_model(
+    output: Path, new: TaskModel | None, ids_in_use: Iterable[str]
+) -> Path | None:
     """Copy the model of `output` if storyboards in it need it; return where to, None if not.
 
+    new         the model that takes its place; None if none does
     ids_in_use  clustering_id of the storyboards in `output`; empty if unknown
     """
     folder = output / FOLDER
@@ -28,7 +31,7 @@ def keep_earlier_model(output: Path, new: TaskModel, ids_in_use: Iterable[str]) 
         earlier = read_model(folder)
     except ModelError:
         return None  # it cannot be used anyway
-    if earlier.clustering_id == new.clustering_id:
+    if new is not None and earlier.clustering_id == new.clustering_id:
         return None
     if not {"", earlier.clustering_id} & set(ids_in_use):
         return None

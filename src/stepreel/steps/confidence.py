@@ -24,7 +24,7 @@ from importlib.resources import files
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from stepreel.steps.evidence import EVIDENCE, TaskSteps, Values, is_white_noise
+from stepreel.steps.evidence import EVIDENCE, FROM_AGAIN, TaskSteps, Values, is_white_noise
 from stepreel.steps.key_steps import KeySteps
 
 CLEAR_SHARE = 0.2  # of the steps; one clear step among many is luck
@@ -112,7 +112,13 @@ def confidences(task: TaskSteps, position: int, fitted: Calibration) -> list[flo
     if not count or is_white_noise(task, position):
         return [0.0] * count
     seconds = task.recordings[position].duration_seconds
-    evidence = {name: EVIDENCE[name](task, position) for name in fitted.lift.weights}
+    evidence = {
+        # Where nothing tells how stable the steps are, they count as stable as steps usually are.
+        name: np.full(count, weight.mean)
+        if task.again is None and name in FROM_AGAIN
+        else EVIDENCE[name](task, position)
+        for name, weight in fitted.lift.weights.items()
+    }
     return [float(value) for value in state(fitted, chance_inputs(count, seconds), evidence, count)]
 
 

@@ -137,6 +137,9 @@ EVIDENCE: Mapping[str, Callable[[TaskSteps, int], Values]] = {
 }
 
 
+FROM_AGAIN = ("stability", "agreement")  # known only if a decoder can decode again
+
+
 def is_white_noise(task: TaskSteps, position: int) -> bool:
     """Tell whether features of neighbouring moments are unrelated, as if their order were random.
 

@@ -89,3 +89,21 @@ def test_few_takes_do_not_tell_what_follows_what():
     recordings, _ = recurring(judge.FEWEST_FOR_ORDER - 1)
     takes = takes_of(recordings)
     assert auto.judge(takes, fit_points(takes)[1]).order.error == np.inf
+
+
+def test_a_take_without_the_cue_that_is_looked_at_disturbs_nothing():
+    recordings, _ = recurring(2)
+    recordings[1].tracks["hands"].valid[:] = False
+    decoded = auto.decode(takes_of(recordings, **{"embed.cues": "main"}))
+    assert decoded.decision.sentence == auto.LITTLE
+    assert [c.labels.shape for c in decoded.clusterings] == [r.times.shape for r in recordings]
+
+
+@pytest.mark.parametrize("gap_seconds", [3600.0, 3e6])
+def test_a_gap_does_not_count_as_time_in_which_steps_can_be(gap_seconds):
+    recordings, truths = in_order(8)
+    for recording in recordings:
+        for track in recording.tracks.values():
+            track.times[len(track) // 2 :] += gap_seconds
+    decoded = auto.decode(takes_of(recordings))
+    assert agreement(truths, decoded.clusterings) > 0.85

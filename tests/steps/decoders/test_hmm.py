@@ -53,6 +53,33 @@ def test_half_of_the_columns_give_nearly_the_same_where_steps_are_clear():
     assert agreement(labels, later.again(1)) > 0.9
 
 
+@pytest.mark.parametrize("time_weight", [0.0, 1.0, 3.0])
+def test_half_of_the_columns_of_later_takes_weigh_time_alike(time_weight):
+    recordings, _ = in_order(noise=3.0)
+    takes = takes_of(recordings)
+    decoded = hmm.decode_points(takes, *fit_points(takes), time_weight=time_weight)
+    labels = [clustering.labels for clustering in decoded.clusterings]
+    again = hmm.find_again(takes, decoded.kinds).again
+    assert np.mean([agreement(labels, again(seed)) for seed in range(3)]) > 0.85
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"transition": np.zeros((4, 4))},
+        {"transition": -np.ones((4, 4))},
+        {"transition": np.ones((1, 4))},
+        {"start": np.ones(1)},
+        {"window_seconds": np.array([-5.0])},
+    ],
+)
+def test_arrays_that_are_no_chain_are_refused(damage):
+    takes = takes_of(recurring(3)[0])
+    kinds = hmm.decode(takes).kinds
+    with pytest.raises(ValueError, match=r"states|positive|window"):
+        hmm.find_again(takes, {**kinds, **damage})
+
+
 def test_certainty_is_low_near_borders_and_high_within_steps():
     recordings, truths = in_order(noise=0.5)
     clustering = hmm.decode(takes_of(recordings)).clusterings[0]

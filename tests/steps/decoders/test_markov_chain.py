@@ -74,3 +74,27 @@ def test_likelihoods_far_apart_do_not_underflow():
     assert np.isfinite(found.states).all()
     assert found.states.argmax(axis=1).tolist() == [0] * 300 + [1] * 300 + [0] * 300
     assert found.transitions.sum() == pytest.approx(899)
+
+
+def plain_viterbi(log_likelihood, chain):
+    best, came_from = np.log(chain.start) + log_likelihood[0], []
+    for row in log_likelihood[1:]:
+        paths = best[:, None] + np.log(chain.transition)
+        came_from.append(paths.argmax(axis=0))
+        best = paths.max(axis=0) + row
+    path = [int(best.argmax())]
+    for back in reversed(came_from):
+        path.append(int(back[path[-1]]))
+    return path[::-1]
+
+
+@pytest.mark.parametrize("n_moments", [21, 50, 97, 150, 199])
+def test_the_end_is_exact_where_moments_do_not_fill_the_blocks(n_moments):
+    # States are left with different ease, and what is observed says little.
+    chain = Chain(
+        np.ones(3) / 3, np.array([[0.99, 0.005, 0.005], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    )
+    for seed in range(20):
+        log_likelihood = 0.5 * np.random.default_rng(seed).normal(size=(n_moments, 3))
+        path = most_likely_states(log_likelihood, [n_moments], chain)
+        assert path.tolist() == plain_viterbi(log_likelihood, chain)

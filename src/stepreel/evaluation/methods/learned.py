@@ -12,7 +12,7 @@ from stepreel.evaluation.methods.clustered import cluster_tracks
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn.embeddings import learn_embeddings
 from stepreel.steps.decoders.base import Takes
-from stepreel.steps.decoders.catalog import DECODERS, check_decoder
+from stepreel.steps.decoders.catalog import DECODERS, check_decoder, check_number_of_steps
 from stepreel.steps.decoders.decode import decode
 from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.types import Clustering, FeatureTrack, Labels, Recording, moment_seconds
@@ -39,6 +39,7 @@ def _stepreel(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
     """Label moments as a storyboard does: moments of no shown step are no step."""
     name = run.settings.key_steps.decoder
     check_decoder(name)
+    check_number_of_steps(run.settings.key_steps, len(recordings))
     learned: dict[str, FeatureTrack] = {}
     if DECODERS[name].needs_embedding:
         tracks = embed(recordings, run)

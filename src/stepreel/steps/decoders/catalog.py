@@ -33,6 +33,15 @@ def check_decoder(name: str) -> None:
     DECODERS[name]
 
 
+def check_trains(name: str) -> None:
+    """Raise SettingsError unless a decoder uses what `stepreel train` trains."""
+    check_decoder(name)
+    if not DECODERS[name].needs_embedding:
+        raise SettingsError(
+            f"the decoder {name} needs no training; `stepreel run --decoder {name}` makes its model"
+        )
+
+
 def describe_decoder(name: str) -> dict[str, object]:
     """Name what the labels of a decoder depend on besides takes and settings."""
     if name not in DECODERS or name in DECODERS.own:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.steps.decoders.base import Again, Decoded, Decoder, Kinds, Takes, distance_to_middle
-from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points
+from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points, share_passed
 from stepreel.types import Clustering, Labels
 
 CELLS_PER_STEP = 10
@@ -142,7 +142,7 @@ def clusterings_of(takes: Takes, clock: SharedClock) -> list[Clustering]:
     clusterings = []
     n_cells, n_steps = clock.steps.shape
     for recording in takes.recordings:
-        passed = recording.times / max(recording.duration_seconds, 1e-9)
+        passed = share_passed(len(recording.times))
         labels: Labels = np.searchsorted(clock.borders[1:-1], passed, side="right")
         cell = np.minimum((passed * n_cells).astype(np.int64), n_cells - 1)
         clusterings.append(

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from stepreel.errors import ModelError, PluginError
+from stepreel.config import MOST_CLUSTERS
+from stepreel.errors import ModelError, PluginError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, kinds_id
 from stepreel.steps.decoders.base import Decoded, Takes, with_id
 from stepreel.steps.decoders.catalog import DECODERS
@@ -35,6 +36,10 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
             f"{', '.join(DECODERS)}"
         )
     find_again = DECODERS[name].find_again
+    if DECODERS[name].needs_embedding and takes.embeddings is None:
+        raise ModelError(
+            f"the model has no encoder, which its decoder {name!r} needs; copy it again, or retrain"
+        )
     if find_again is None:
         raise ModelError(f"the decoder {name!r} cannot find its kinds of steps in later takes")
     try:
@@ -44,7 +49,15 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
             f"the model has no array {missing} for the decoder {name!r}; copy the model again, "
             "or make it again"
         ) from None
-    except (ValueError, IndexError, np.linalg.LinAlgError) as problem:
+    except (StepreelError, SettingsError):
+        raise
+    except Exception as problem:
+        if name not in DECODERS.own:
+            raise PluginError(
+                f"the decoder {name} failed ({type(problem).__name__}: {problem})"
+            ) from problem
+        if not isinstance(problem, ValueError | IndexError | np.linalg.LinAlgError):
+            raise
         raise ModelError(
             f"the model's arrays for the decoder {name!r} do not fit together ({problem}); copy "
             "the model again, or make it again"
@@ -62,12 +75,18 @@ def _check(name: str, decoded: object, takes: Takes) -> None:
             f"{name}: returned {len(decoded.clusterings)} clusterings; expected one for each of "
             f"{len(takes.recordings)} recordings"
         )
+    if not all(np.isfinite(array).all() for array in decoded.kinds.values()):
+        raise PluginError(f"{name}: the arrays of its kinds contain numbers that are not finite")
     for clustering, recording in zip(decoded.clusterings, takes.recordings, strict=True):
         labels = np.asarray(clustering.labels)
         if labels.shape != recording.times.shape or labels.dtype.kind not in "iu":
             raise PluginError(
                 f"{name}: labels of {recording.name} are {labels.dtype} {labels.shape}; expected "
                 f"whole numbers {recording.times.shape}"
+            )
+        if not 1 <= clustering.n_clusters <= MOST_CLUSTERS:
+            raise PluginError(
+                f"{name}: {clustering.n_clusters} kinds of steps; expected 1 to {MOST_CLUSTERS}"
             )
         if len(labels) and not 0 <= labels.min() <= labels.max() < clustering.n_clusters:
             raise PluginError(

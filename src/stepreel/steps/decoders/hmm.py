@@ -61,11 +61,15 @@ class States:
 
     def columns(self, chosen: NDArray[np.int64]) -> States:
         """Return the states as some of the features show them; time is kept."""
+        scale = np.ones(len(chosen))
         if self.time_weight:
-            chosen = np.append(chosen, self.means.shape[1] - 1)
+            # Time weighs as much as all features together, and these are fewer now.
+            width = self.means.shape[1] - 1
+            scale = np.append(scale, np.sqrt(len(chosen) / width))
+            chosen = np.append(chosen, width)
         return States(
-            self.means[:, chosen],
-            self.covariance[np.ix_(chosen, chosen)],
+            self.means[:, chosen] * scale,
+            self.covariance[np.ix_(chosen, chosen)] * np.outer(scale, scale),
             self.chain,
             self.time_weight,
         )
@@ -217,6 +221,11 @@ def _arrays(states: States) -> dict[str, NDArray[np.float32]]:
 def _states_from(kinds: Kinds) -> States:
     arrays = {name: kinds[name].astype(np.float64) for name in ("means", "covariance")}
     start, transition = (kinds[name].astype(np.float64) for name in ("start", "transition"))
+    k = len(arrays["means"])
+    if start.shape != (k,) or transition.shape != (k, k):
+        raise ValueError(f"{k} states, but moves between {transition.shape}")
+    if min(start.min(), transition.min()) < 0 or not start.sum() * transition.sum(axis=1).min() > 0:
+        raise ValueError("moves between states need positive probabilities")
     chain = Chain(start / start.sum(), transition / transition.sum(axis=1, keepdims=True))
     return States(**arrays, chain=chain, time_weight=float(kinds["time_weight"][0]))
 

@@ -68,7 +68,7 @@ def _explained(
         errors[is_left_out] = _errors(hidden, labels, ~is_left_out, n_clusters)[is_left_out]
     totals = np.bincount(take_of, weights=(hidden**2).sum(axis=1), minlength=n_takes)
     left = np.bincount(take_of, weights=errors, minlength=n_takes)
-    return 1 - left / np.maximum(totals, 1e-12)
+    return np.where(totals > 0, 1 - left / np.maximum(totals, 1e-12), 0.0)
 
 
 def _views(points: TimedPoints, seed: int) -> list[NDArray[np.int64]]:
@@ -87,7 +87,7 @@ def _told_kinds(
     view: TimedPoints, n_clusters: int, weight: float, is_known: Mask, *, seed: int
 ) -> Labels:
     """Find kinds in the takes that are known; tell them at all moments."""
-    if not np.isfinite(weight) or view.features.shape[1] == 0:
+    if not np.isfinite(weight) or view.features.shape[1] == 0 or not is_known.any():
         return np.minimum((view.passed * n_clusters).astype(np.int64), n_clusters - 1)
     values = view.with_time(weight)
     model = fit_k_means(values[is_known], n_clusters, seed=seed, n_init=1)

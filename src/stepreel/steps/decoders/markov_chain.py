@@ -58,7 +58,8 @@ class _Blocks:
         self.count = -(-self.n_moments // self.length)
         starts = np.zeros(self.n_moments, np.bool_)
         starts[np.cumsum([0, *lengths[:-1]])] = True
-        self.starts: Mask = self.fill(starts, 0)
+        # What is filled up starts anew, too: otherwise the best path would pay for moves there.
+        self.starts: Mask = self.fill(starts, 1)
 
     def fill(self, values: NDArray[T], fill: float) -> NDArray[T]:
         """Return (T, …) as (blocks, length, …); what is left over at the end gets `fill`."""

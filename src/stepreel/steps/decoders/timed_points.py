@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.config import pick_cues
+from stepreel.config import LONGEST_SETTING, pick_cues
 from stepreel.errors import RecordingError
 from stepreel.features.context import (
     ContextBasis,
@@ -106,11 +106,8 @@ def _timed_points(
     known = np.concatenate([context.valid for context in contexts])
     if not known.any():
         raise RecordingError("no moment has valid features; there is nothing to cluster")
-    passed = [
-        context.times / max(recording.duration_seconds, 1e-9)
-        for context, recording in zip(contexts, takes.recordings, strict=True)
-    ]
-    seconds = sum(recording.duration_seconds for recording in takes.recordings)
+    passed = [share_passed(len(context)) for context in contexts]
+    seconds = sum(len(take.times) * take.moment_seconds for take in takes.recordings)
     period = max(basis.window_seconds / FITTED_PER_WINDOW, seconds / MOST_FITTED)
     fitted = np.concatenate([every(context.times, period) for context in contexts])
     return TimedPoints(
@@ -121,6 +118,15 @@ def _timed_points(
         lengths=tuple(len(context) for context in contexts),
         widths=tuple(context_widths(basis)),
     )
+
+
+def share_passed(n_moments: int) -> Values:
+    """Return the share of a take that has passed at each moment; gaps do not count.
+
+    >>> share_passed(4).tolist()
+    [0.0, 0.25, 0.5, 0.75]
+    """
+    return np.arange(n_moments) / max(n_moments, 1)
 
 
 def every(times: Seconds, period: float) -> Mask:
@@ -149,4 +155,7 @@ def basis_from(kinds: Kinds, cues: Sequence[str]) -> ContextBasis:
         cue: CueBasis(*(kinds[f"{cue}/{part}"] for part in ("reduction", "mean", "components")))
         for cue in cues
     }
-    return ContextBasis(float(kinds["window_seconds"][0]), fitted)
+    window_seconds = float(kinds["window_seconds"][0])
+    if not 0 < window_seconds <= LONGEST_SETTING:
+        raise ValueError(f"a window of {window_seconds:g} s")
+    return ContextBasis(window_seconds, fitted)
