@@ -10,7 +10,7 @@ from stepreel.features.context import (
     averaged,
     context_of,
     context_widths,
-    fit_context,
+    fitted_context,
     nearest,
     principal_components,
     stack_neighbours,
@@ -74,7 +74,7 @@ def test_components_are_whitened_and_have_a_fixed_sign():
 
 def test_context_features_are_z_scored_per_recording_and_concatenate_cues():
     takes = [recording(hands=steps_of(s)[0], gaze=steps_of(s, width=70)[0]) for s in (1, 2, 3)]
-    basis = fit_context(takes, window_seconds=3.0)
+    basis, _ = fitted_context(takes, window_seconds=3.0)
     for context in context_of(takes, basis):
         assert context.width == sum(context_widths(basis)) <= 2 * MOST_COMPONENTS
         assert context.features.mean(axis=0) == pytest.approx(0, abs=1e-5)
@@ -83,14 +83,14 @@ def test_context_features_are_z_scored_per_recording_and_concatenate_cues():
 
 def test_one_cue_can_be_chosen():
     takes = [recording(hands=steps_of(1)[0], gaze=steps_of(1, width=4)[0])]
-    basis = fit_context(takes, window_seconds=3.0, cues=["gaze"])
+    basis, _ = fitted_context(takes, window_seconds=3.0, cues=["gaze"])
     assert list(basis.cues) == ["gaze"]
 
 
 def test_moments_of_one_step_are_nearer_to_each_other_than_to_others():
     takes, labels = zip(*(steps_of(seed) for seed in range(4)), strict=True)
     recordings = [recording(hands=take) for take in takes]
-    contexts = context_of(recordings, fit_context(recordings, window_seconds=3.0))
+    _, contexts = fitted_context(recordings, window_seconds=3.0)
     points, labels = np.concatenate([c.features for c in contexts]), np.concatenate(labels)
     centres = np.stack([points[labels == step].mean(axis=0) for step in range(3)])
     distances = np.linalg.norm(points[:, None] - centres, axis=2)
@@ -101,7 +101,7 @@ def test_a_copy_at_twice_the_rate_has_the_same_context():
     slow, _ = steps_of(1)
     fast = track(np.repeat(slow.features, 2, axis=0), times=np.arange(120) * 0.5)
     takes = [recording(hands=slow)]
-    basis = fit_context(takes, window_seconds=5.0)
+    basis, _ = fitted_context(takes, window_seconds=5.0)
     (a,), (b,) = context_of(takes, basis), context_of([recording(hands=fast)], basis)
     correlation = np.corrcoef(a.features[:, 0], b.features[::2, 0])[0, 1]
     assert correlation > 0.98
@@ -110,13 +110,13 @@ def test_a_copy_at_twice_the_rate_has_the_same_context():
 @pytest.mark.parametrize("features", [np.ones((9, 3)), np.zeros((1, 4))])
 def test_constant_features_and_a_single_moment_give_zeros(features):
     takes = [recording(hands=track(features))]
-    (context,) = context_of(takes, fit_context(takes, window_seconds=2.0))
+    _, (context,) = fitted_context(takes, window_seconds=2.0)
     assert not context.features.any()
 
 
 def test_without_a_valid_moment_nothing_is_known():
     takes = [recording(hands=track(np.ones((5, 3)), valid=[False] * 5))]
-    (context,) = context_of(takes, fit_context(takes, window_seconds=2.0))
+    _, (context,) = fitted_context(takes, window_seconds=2.0)
     assert not context.valid.any()
     assert not context.features.any()
 
@@ -125,6 +125,6 @@ def test_very_wide_features_are_projected_first():
     narrow, labels = steps_of(1)
     mixed = narrow.features @ np.random.default_rng(0).normal(size=(5, 3000))
     takes = [recording(hands=track(mixed))]
-    (context,) = context_of(takes, fit_context(takes, window_seconds=3.0))
+    _, (context,) = fitted_context(takes, window_seconds=3.0)
     means = [context.features[labels == step].mean(axis=0) for step in range(3)]
     assert np.linalg.norm(means[0] - means[1]) > 1

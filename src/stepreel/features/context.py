@@ -50,20 +50,13 @@ class ContextBasis:
     cues: Mapping[str, CueBasis]
 
 
-def fit_context(
-    recordings: Sequence[Recording], *, window_seconds: float, cues: Sequence[str] | None = None
-) -> ContextBasis:
-    """Fit the components of every cue to all takes of a task.
-
-    cues  those to use (default: all)
-    """
-    return fitted_context(recordings, window_seconds=window_seconds, cues=cues)[0]
-
-
 def fitted_context(
     recordings: Sequence[Recording], *, window_seconds: float, cues: Sequence[str] | None = None
 ) -> tuple[ContextBasis, list[FeatureTrack]]:
-    """Fit the components, and return also the context features of the same recordings."""
+    """Fit the components of every cue to all takes of a task; return also their context features.
+
+    cues  those to use (default: all)
+    """
     fitted, parts = {}, []
     for cue in list(recordings[0].tracks) if cues is None else cues:
         tracks = [recording.tracks[cue] for recording in recordings]
