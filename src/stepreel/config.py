@@ -29,6 +29,7 @@ from stepreel.setting_values import (
 from stepreel.validation import first_problem, similar
 
 MOST_CLUSTERS = 1000
+USUAL_CLUSTERS = 7
 MOST_FPS = 1e6
 LEAST_FPS = 1e-6
 LONGEST_SETTING = 1e6  # seconds, eleven days; no recording of a task is longer
@@ -157,7 +158,13 @@ class KeyStepSettings(_Settings):
         max_length=100,
         description="How moments are labelled (`stepreel info` lists all).",
     )
-    n_clusters: int = Field(7, ge=1, le=MOST_CLUSTERS, description="K: number of kinds of steps.")
+    n_clusters: OptionalCount = Field(
+        None,
+        ge=1,
+        le=MOST_CLUSTERS,
+        description="K: number of kinds of steps. If left out: as many as `changes` finds, 7 for "
+        "other decoders.",
+    )
     n_steps: CountRange = Field(
         None,
         description="How many steps one recording has, or a range: 3..8. If left out, it is found.",
@@ -183,6 +190,11 @@ class KeyStepSettings(_Settings):
         le=LONGEST_SETTING,
         description="Shortest run of moments that is called background.",
     )
+
+    @property
+    def number_of_clusters(self) -> int:
+        """K, for whatever has to know it beforehand."""
+        return self.n_clusters or USUAL_CLUSTERS
 
     @model_validator(mode="after")
     def _range_is_not_empty(self) -> Self:

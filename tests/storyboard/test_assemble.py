@@ -56,7 +56,7 @@ def test_a_recording_with_only_pauses_has_an_empty_storyboard_with_a_note(tmp_pa
     assert board.steps == []
     assert [span.kind for span in board.timeline] == ["background"]
     assert board.notes == [
-        "Found 0 of the 7 kinds of steps asked for: kinds A, B and C do not occur in this "
+        "Found 0 of 7 kinds of steps: kinds A, B and C do not occur in this "
         "recording; its moments differ too little for more."
     ]
 
@@ -74,7 +74,7 @@ def test_the_note_about_missing_kinds_says_why(tmp_path):
     labels = [0] * 20 + [1] * 2 + [0] * 20  # kind B lasts half a second, kind C never occurs
     board = board_of(tmp_path, labels, np.zeros(42, bool), n_clusters=3)
     assert board.notes[:1] == [
-        "Found 1 of the 3 kinds of steps asked for: kind B never lasts 1 s without "
+        "Found 1 of 3 kinds of steps: kind B never lasts 1 s without "
         "interruption; kind C does not occur in this recording."
     ]
 

@@ -184,7 +184,7 @@ def key_moment_quality(
         tracks = embed(recordings, runner.run_of(settings))
         shown[method] = [
             _key_moments(
-                cluster_recordings([track], settings.key_steps.n_clusters, seed=seed)[0],
+                cluster_recordings([track], settings.key_steps.number_of_clusters, seed=seed)[0],
                 settings,
                 k,
             )

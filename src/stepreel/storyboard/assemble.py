@@ -81,10 +81,17 @@ def assemble_storyboard(
             *notes,
             *notes_on_steps(recording, clustering, key_steps, settings.key_steps, titles),
         ],
-        settings=settings.model_dump(mode="json"),
+        settings=_with_number_of_kinds(settings, clustering).model_dump(mode="json"),
         seed=settings.train.seed,
         stepreel_version=__version__,
     )
+
+
+def _with_number_of_kinds(settings: Settings, clustering: Clustering) -> Settings:
+    """Return settings that say how many kinds there are, also if that was found."""
+    number = settings.key_steps.n_clusters or clustering.n_clusters
+    choice = settings.key_steps.model_copy(update={"n_clusters": number})
+    return settings.model_copy(update={"key_steps": choice})
 
 
 class _MomentTimes:

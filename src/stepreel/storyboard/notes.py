@@ -67,9 +67,10 @@ def _missing_kinds_note(
     clustering: Clustering, key_steps: KeySteps, settings: KeyStepSettings
 ) -> list[str]:
     """Return a note if there are fewer kinds of steps than requested, and say why."""
-    requested = settings.n_clusters
-    if settings.decoder != "kmeans" and clustering.n_clusters < requested:
-        return []  # the number was only a limit
+    requested = settings.number_of_clusters
+    was_asked = settings.n_clusters is not None
+    if settings.decoder != "kmeans" and (not was_asked or clustering.n_clusters < requested):
+        return []  # the number was found, or only a limit
     visited = {segment.cluster for segment in [*key_steps.segments, *key_steps.hidden]}
     present = {int(cluster) for cluster in np.unique(clustering.labels[~clustering.excluded])}
     if len(visited) >= requested:
@@ -86,9 +87,7 @@ def _missing_kinds_note(
         reasons.append(f"{_kinds(absent)} {verb} not occur in this recording")
     if clustering.n_clusters < requested:
         reasons.append("its moments differ too little for more")
-    return [
-        f"Found {len(visited)} of the {requested} kinds of steps asked for: {'; '.join(reasons)}."
-    ]
+    return [f"Found {len(visited)} of {requested} kinds of steps: {'; '.join(reasons)}."]
 
 
 def _unclear_note(key_steps: KeySteps) -> list[str]:

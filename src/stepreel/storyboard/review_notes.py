@@ -19,7 +19,9 @@ UNCLEAR_NOTE = (
 )
 _UNCLEAR = UNCLEAR_NOTE.partition(":")[0]
 _LIMITED = re.compile(r"(\d{1,9}) of the \d{1,9} steps found are shown, ")
-_MISSING_KINDS = re.compile(r"Found (\d{1,9}) of the \d{1,9} kinds of steps asked for: ")
+_MISSING_KINDS = re.compile(
+    r"Found (\d{1,9}) of (?:the )?\d{1,9} kinds of steps(?: asked for)?: "  # until 0.1.0: asked for
+)
 _UNUSED_TITLES = re.compile(r"(Not found in this recording, but named in .+: )([^:]+)\.")
 
 

@@ -77,6 +77,15 @@ def test_steps_that_recur_share_a_letter_and_begin_where_they_change():
     assert not clustering.excluded.any()
 
 
+def test_without_a_limit_there_are_as_many_kinds_as_steps_that_differ():
+    order = "ABCDEFGH"
+    (limited,) = decode(take(steps(order)), n_clusters=5).clusterings
+    (free,) = decode(take(steps(order)), n_clusters=None).clusterings
+    assert limited.n_clusters == 5
+    assert letters(free) == order
+    assert free.n_clusters == 8
+
+
 def test_the_middle_of_a_segment_shows_it_best():
     (clustering,) = decode(take(steps())).clusterings
     starts = np.concatenate([[0], borders(clustering)])

@@ -62,7 +62,9 @@ class MethodRunner:
             if stored is not None:
                 return stored
             prediction = METHODS[method].predict(recordings, self.run_of(settings, train_on))
-            prediction = _checked(method, prediction, recordings, settings.key_steps.n_clusters)
+            prediction = _checked(
+                method, prediction, recordings, settings.key_steps.number_of_clusters
+            )
             _write(entry, prediction)
             return prediction
 
@@ -70,7 +72,7 @@ class MethodRunner:
         """Return what a method with these settings is given."""
         return MethodRun(
             settings=settings,
-            n_clusters=settings.key_steps.n_clusters,
+            n_clusters=settings.key_steps.number_of_clusters,
             seed=settings.train.seed,
             store=self.store,
             device=self.device,

@@ -39,7 +39,12 @@ class Takes:
 
     @property
     def n_clusters(self) -> int:
-        """K: the number of kinds of steps, unless the decoder finds it."""
+        """K: the number of kinds of steps, for decoders that have to know it."""
+        return self.settings.key_steps.number_of_clusters
+
+    @property
+    def most_kinds(self) -> int | None:
+        """K if a number was asked for: the most kinds that a decoder may find; else None."""
         return self.settings.key_steps.n_clusters
 
     @property

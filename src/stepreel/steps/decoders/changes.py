@@ -1,7 +1,8 @@
 """Borders where a recording changes, and one letter for steps that look alike. No training.
 
-Every take is cut by itself (change_points.py); then the segments of all takes are grouped into at
-most K kinds (segment_kinds.py). Neighbouring segments are of different kinds, so no border is lost.
+Every take is cut by itself (change_points.py); then the segments of all takes are grouped into
+kinds (segment_kinds.py), at most K if a number was asked for. Neighbouring segments are of
+different kinds, so no border is lost.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.config import pick_cues
+from stepreel.config import MOST_CLUSTERS, pick_cues
 from stepreel.steps.decoders.base import (
     Decision,
     Decoded,
@@ -42,7 +43,7 @@ NOT_FOUND = (
 def decode(takes: Takes) -> Decoded:
     """Cut every take where it changes, and group the segments of all takes."""
     changes = [_find(takes, recording, seed=takes.seed) for recording in takes.recordings]
-    kinds, labels = _learn(changes, takes.n_clusters)
+    kinds, labels = _learn(changes, takes.most_kinds)
     return _decoded(takes, changes, labels, kinds)
 
 
@@ -77,10 +78,11 @@ def _find(
     )
 
 
-def _learn(changes: Sequence[Changes], n_kinds: int) -> tuple[Kinds, list[Labels]]:
+def _learn(changes: Sequence[Changes], most: int | None) -> tuple[Kinds, list[Labels]]:
     """Return kinds, numbered as they first appear, and the kind of every segment."""
-    kinds = learn_kinds(changes, n_kinds)
-    known = number_of_kinds(kinds) or n_kinds
+    most = most or MOST_CLUSTERS
+    kinds = learn_kinds(changes, most)
+    known = number_of_kinds(kinds) or most
     labels = _label(changes, kinds, known)
     numbers = numbered_by_appearance(labels, known)
     used = np.argsort(numbers)[: len(np.unique(np.concatenate(labels)))]
@@ -150,7 +152,7 @@ def _again(takes: Takes, seed: int) -> list[Clustering]:
         for cue, track in takes.recordings[0].tracks.items()
     }
     changes = [_find(takes, take, seed=None, columns=columns) for take in takes.recordings]
-    kinds, labels = _learn(changes, takes.n_clusters)
+    kinds, labels = _learn(changes, takes.most_kinds)
     return _clusterings(takes, changes, labels, kinds)
 
 
