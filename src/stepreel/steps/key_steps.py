@@ -53,9 +53,14 @@ def pick_key_steps(
 ) -> KeySteps:
     """Split, and separate what overlaps; all of it is shown until `limit_steps`."""
     segments = cut_segments(clustering, settings.split_gap_seconds)
-    shortest = math.ceil(settings.min_step_seconds / moment_seconds - 1e-9)
+    shortest = shortest_step(settings, moment_seconds=moment_seconds)
     visits = separate_segments(clustering, segments, shortest=shortest)
     return _key_steps(visits, [], clustering.kept)
+
+
+def shortest_step(settings: KeyStepSettings, *, moment_seconds: float) -> int:
+    """Return how many moments a step has at least."""
+    return math.ceil(settings.min_step_seconds / moment_seconds - 1e-9)
 
 
 def limit_steps(key_steps: KeySteps, top: int | None) -> KeySteps:

@@ -1,9 +1,10 @@
 """A hidden Markov model on context features: moments are grouped by what they show.
 
 The states are the kinds of steps. All share one covariance, so that directions in which moments of
-one kind vary anyway count little. How long a kind lasts, and what follows it, is learned, and the
-most likely sequence of states is found exactly. Relative time can be one more feature: the more it
-weighs, the nearer the result is to cutting every take by the clock. Nothing is trained before.
+one kind vary anyway count little. How long a kind lasts, and what follows it, is learned. The most
+likely sequence of states in which no visit is too short to be shown is found exactly. Relative time
+can be one more feature: the more it weighs, the nearer the result is to cutting every take by the
+clock. Nothing is trained before.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from stepreel.steps.decoders.base import (
     Takes,
     numbered_by_appearance,
 )
-from stepreel.steps.decoders.markov_chain import Chain, most_likely_states, posterior
+from stepreel.steps.decoders.least_durations import most_likely_visits
+from stepreel.steps.decoders.markov_chain import Chain, posterior
 from stepreel.steps.decoders.timed_points import (
     TimedPoints,
     Values,
@@ -31,6 +33,7 @@ from stepreel.steps.decoders.timed_points import (
     fit_points,
     points_in,
 )
+from stepreel.steps.key_steps import shortest_step
 from stepreel.types import Clustering, Labels
 
 ROUNDS = 6  # of expectation and maximisation
@@ -90,7 +93,7 @@ def decode_points(
 ) -> Decoded:
     """Do the same with points that are known already, and with time as one more feature."""
     states = fit_states(points, takes.n_clusters, seed=takes.seed, time_weight=time_weight)
-    labels = label(points, states)
+    labels = label(takes, points, states)
     numbers = numbered_by_appearance(points.split(labels), len(states.means))
     states = states.reordered(np.argsort(numbers))
     kinds = {**basis_arrays(basis), **_arrays(states)}
@@ -133,18 +136,23 @@ def k_means(values: Values, fitted: NDArray[np.bool_], n_clusters: int, *, seed:
     return labels
 
 
-def label(points: TimedPoints, states: States) -> Labels:
+def label(takes: Takes, points: TimedPoints, states: States) -> Labels:
     """Return the most likely state of every moment."""
     values = points.with_time(states.time_weight)
     log_likelihood = _log_likelihood(values, points, states)
-    return most_likely_states(log_likelihood, points.lengths, states.chain)
+    choice = takes.settings.key_steps
+    shortest = [
+        max(1, shortest_step(choice, moment_seconds=take.moment_seconds))
+        for take in takes.recordings
+    ]
+    return most_likely_visits(log_likelihood, points.lengths, states.chain, shortest)
 
 
 def clusterings_of(
     takes: Takes, points: TimedPoints, states: States, labels: Labels | None = None
 ) -> list[Clustering]:
     """Label all takes, and say how typical and how certain every moment is."""
-    labels = label(points, states) if labels is None else labels
+    labels = label(takes, points, states) if labels is None else labels
     distances = np.sqrt(states.squared_distances(points.with_time(states.time_weight)))
     own, certainty = own_and_certainty(distances.astype(np.float32), labels)
     arrays = (points.split(labels), points.split(own), points.split(certainty))
