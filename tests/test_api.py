@@ -209,11 +209,11 @@ def test_what_was_learned_finds_the_same_steps_in_a_later_take(shelf, tmp_path):
 def test_a_model_of_features_refuses_videos_and_the_other_way_round(shelf, tmp_path):
     find_key_steps(hands(), tmp_path / "hands", clusters=4, **FAST)
     model = stepreel.load_model(tmp_path / "hands")
-    with pytest.raises(ValueError, match="trained on feature files with the cues hands, not on"):
+    with pytest.raises(ValueError, match="made from feature files with the cues hands, not from"):
         model.find_key_steps(shelf)
     with pytest.raises(ValueError, match="has 4 kinds of steps, not 5"):
         model.find_key_steps(hands(), clusters=5)
-    with pytest.raises(ValueError, match=r"trained on the cues hands; leave out --cues"):
+    with pytest.raises(ValueError, match=r"made from the cues hands; leave out --cues"):
         model.find_key_steps(hands(3), cues=["feet"])
     assert len(model.find_key_steps(hands(3)).steps) == 4
     with pytest.raises(stepreel.ModelError, match="contains no model"):

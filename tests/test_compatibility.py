@@ -72,5 +72,5 @@ def test_a_model_of_another_method_version_is_refused_with_the_way_out(tmp_path)
     shutil.copytree(OLD / "model-features", tmp_path / "model")
     card = json.loads((tmp_path / "model" / "model.json").read_text())
     (tmp_path / "model" / "model.json").write_text(json.dumps({**card, "method": 5}))
-    with pytest.raises(ModelError, match=r"trained with version 5 of the method.*; retrain it"):
+    with pytest.raises(ModelError, match=r"trained with version 5 of the method.*; make a new one"):
         load_model(tmp_path / "model")

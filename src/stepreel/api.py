@@ -14,7 +14,7 @@ from stepreel.config import Settings
 from stepreel.errors import OutputError, RecordingError
 from stepreel.features.recording_files import expand_sources
 from stepreel.features.sources import ArraySource, FeatureReading, Source
-from stepreel.learn.model import TaskModel, read_model
+from stepreel.learn.model import TaskModel, check_has_encoder, read_model
 from stepreel.report.video import VideoChoice, check_choice
 from stepreel.result import Result
 from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
@@ -217,10 +217,13 @@ class Model:
     ) -> FeatureTrack:
         """Embed a recording: `.times` (T,), `.features` (T, D), `.valid` (T,).
 
+        ModelError if nothing was trained for the model: most decoders need no embedding.
+
         cues        of the model to embed by, if not those it was trained to use
         fps, times  of feature files without times, as for `find_key_steps`
         cache       folder for features; False: make them anew, and keep nothing
         """
+        check_has_encoder(self.task_model)
         from stepreel.learn.inference import embed_with_model
 
         where = usable_device(device)

@@ -20,7 +20,7 @@ class StoreError(StepreelError):
 
 
 class ModelError(StepreelError):
-    """A trained model cannot be read, or does not fit a recording."""
+    """A model cannot be read, does not fit a recording, or lacks what is asked of it."""
 
 
 class OutputError(StepreelError):

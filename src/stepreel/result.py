@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepreel.config import Settings
+from stepreel.errors import ModelError
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps
@@ -40,7 +41,7 @@ class Result:
     clustering       which cluster every moment belongs to, and how well it fits there
     key_steps        the segments shown as steps
     settings         with which they were found
-    embedding_track  the learned embedding; None where nothing was learned
+    embedding_track  the learned embedding; None unless the decoder needs one
     decision         what the decoder found out about the task; None if there was nothing to decide
     learning_notes   what a reader should know about how the embedding was learned
     titles           of steps, given by a person
@@ -81,9 +82,15 @@ class Result:
         return self.recording.times
 
     @property
-    def embedding(self) -> Floats | None:
-        """(T, D), one row per moment of `times`; None where nothing was learned."""
-        return None if self.embedding_track is None else self.embedding_track.features
+    def embedding(self) -> Floats:
+        """(T, D), one row per moment of `times`; ModelError where none was learned."""
+        if self.embedding_track is None:
+            raise ModelError(
+                f"{self.recording.name}: no embedding was learned, because the decoder "
+                f"{self.settings.key_steps.decoder} needs none; --decoder kmeans "
+                "(key_steps__decoder='kmeans') learns one"
+            )
+        return self.embedding_track.features
 
     def write(
         self,

@@ -114,7 +114,7 @@ def _load_features(
     model_cues = list(model.card.cues)
     if reading.cues and list(reading.cues) != model_cues:
         raise SettingsError(
-            f"the model was trained on the cues {', '.join(model_cues)}; leave out --cues (cues=…)"
+            f"the model was made from the cues {', '.join(model_cues)}; leave out --cues (cues=…)"
         )
     settings = resolve_model_settings(model, overrides, preset=preset, for_videos=False)
     loaded = read_feature_sources(

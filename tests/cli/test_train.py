@@ -65,16 +65,14 @@ def test_only_key_step_settings_can_be_changed_with_a_model(videos, tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(steps_of(tmp_path / "new")) == 1
     assert_error(stepreel(*command, "-k", 5), 2, "the model has 3 kinds of steps, not 5")
-    assert_error(
-        stepreel(*command, *FAST), 2, "train.epochs cannot be changed with a trained model"
-    )
+    assert_error(stepreel(*command, *FAST), 2, "train.epochs cannot be changed with a model")
     assert_error(stepreel(*command, "--preset", "meccano"), 2, "a preset cannot be used")
     assert_error(stepreel(*command, "--embed-cues", "all"), 2, "embed.cues cannot be changed")
 
 
 def test_a_model_of_features_cannot_be_used_with_videos_and_vice_versa(videos, features, tmp_path):
     done = stepreel("run", videos / "new.mp4", "--model", features / "task", "-o", tmp_path)
-    assert_error(done, 2, "trained on feature files with the cues hands, gaze, not on videos")
+    assert_error(done, 2, "made from feature files with the cues hands, gaze, not from videos")
     done = stepreel("embed", features / "take0.npz", "--model", videos / "out", "-o", tmp_path)
     assert_error(done, 2, "take0.npz: no cue 'motion'; (T, D) arrays in it: hands, gaze")
 

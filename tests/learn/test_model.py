@@ -131,7 +131,7 @@ def test_other_cues_and_widths_are_rejected(task, tmp_path):
     wide = take(tmp_path, "wide", hands=6)
     with pytest.raises(
         ModelError,
-        match=r"wide: has the cues .*, but the model was trained on hands \(5\), gaze \(2\)",
+        match=r"wide: has the cues .*, but the model was made from hands \(5\), gaze \(2\)",
     ):
         check_fits(model, wide)
     swapped = read_features(tmp_path / "wide.npz", cues=["gaze"])
@@ -168,7 +168,7 @@ def test_only_key_step_settings_can_be_changed_with_a_model(task):
     assert from_model(model, {"key_steps.n_clusters": "3"}).key_steps.n_clusters == 3
     with pytest.raises(ValueError, match="has 3 kinds of steps, not 5"):
         from_model(model, {"key_steps.n_clusters": 5})
-    with pytest.raises(ValueError, match=r"train.epochs cannot be changed with a trained model"):
+    with pytest.raises(ValueError, match=r"train.epochs cannot be changed with a model"):
         from_model(model, {"train.epochs": 5})
     with pytest.raises(ValueError, match=r"unknown setting 'key_steps.tap'"):
         from_model(model, {"key_steps.tap": 5})

@@ -48,7 +48,11 @@ def embed(
         ),
     ],
     model: Annotated[
-        Path, typer.Option(help="A trained model, or the output folder of `stepreel run`.")
+        Path,
+        typer.Option(
+            help="A trained model: the folder that `stepreel train` wrote, or `stepreel run "
+            "--decoder kmeans`."
+        ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the embeddings.")
@@ -70,11 +74,12 @@ def embed(
     with report_errors():
         usable = usable_device(device)  # before libraries are loaded that need much memory
         from stepreel.config import pick_cues
-        from stepreel.learn.model import read_model
+        from stepreel.learn.model import check_has_encoder, read_model
         from stepreel.setting_values import parse_cues
         from stepreel.task import load_task
 
         trained = read_model(model)
+        check_has_encoder(trained)  # before videos are extracted
         model_cues = list(trained.card.cues)
         chosen = None
         if embed_cues:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from stepreel.config import LossSettings, pick_cues
 from stepreel.errors import ModelError, StepreelError
 from stepreel.learn.encoder import Encoder
-from stepreel.learn.model import TaskModel
+from stepreel.learn.model import TaskModel, check_has_encoder
 from stepreel.learn.training_data import RecordingTensors, recording_tensors
 from stepreel.system.machine import Device, pick_device
 from stepreel.types import FeatureTrack, Mask, Recording
@@ -49,11 +49,7 @@ def embed_recording(
 
 def load_encoder(model: TaskModel) -> Encoder:
     """Build the encoder of a trained model."""
-    if not model.weights:
-        raise ModelError(
-            f"the model has no encoder: its decoder, {model.card.decoder}, needs no embedding; "
-            "`stepreel train` makes a model that has one"
-        )
+    check_has_encoder(model)
     settings, cues = model.settings, model.card.cues
     widths = {cue: card.width for cue, card in cues.items()}
     build = partial(Encoder, widths, settings.encoder, seed=settings.train.seed)
@@ -65,7 +61,7 @@ def load_encoder(model: TaskModel) -> Encoder:
         raise ModelError(
             f"the model's weights do not fit its settings: {name} has the shape "
             f"{found.get(name, 'of nothing')}; expected {expected.get(name, 'no such weights')}; "
-            "copy the model again, or retrain"
+            "copy the model again, or make a new one"
         )
     encoder = build()
     encoder.load_state_dict({k: torch.from_numpy(w) for k, w in model.weights.items()})

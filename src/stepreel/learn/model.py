@@ -1,6 +1,6 @@
-"""A trained model as a folder: train on a task once, then find its steps in later takes.
+"""A model as a folder: learn a task's kinds of steps once, then find its steps in later takes.
 
-model.json         what it was trained on and how: cues, widths, settings
+model.json         what it was made from and how: cues, widths, settings
 model.safetensors  the encoder's weights, and what finds every kind of step again
 metrics.jsonl      one line per epoch
 loss.png           the same as a curve, if matplotlib is installed
@@ -44,7 +44,7 @@ KINDS = "kinds."  # prefix of all arrays of kinds but the centres, which models 
 
 
 class CueCard(BaseModel):
-    """One cue that a model was trained on."""
+    """One cue that a model was made from."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     width: int = Field(ge=1, le=10_000_000, description="Features per moment.")
@@ -62,7 +62,7 @@ class ModelCard(BaseModel):
     cues: dict[str, CueCard] = Field(min_length=1, description="The first is the main cue.")
     settings: Annotated[Settings, BeforeValidator(without_retired)]
     decoder: str = Field("kmeans", description="The decoder that finds the kinds of steps.")
-    recordings: list[str] = Field(description="Names of the recordings it was trained on.")
+    recordings: list[str] = Field(description="Names of the recordings it was made from.")
     epochs: int
     loss: float | None = Field(description="Loss of the last epoch; null without training.")
     n_clusters: int = Field(ge=1, le=MOST_CLUSTERS, description="Number of kinds of steps.")
@@ -110,7 +110,7 @@ class TaskModel:
 
     @property
     def settings(self) -> Settings:
-        """The settings it was trained with."""
+        """The settings it was made with."""
         return self.card.settings
 
     @property
@@ -232,17 +232,17 @@ def read_model(path: Path | str) -> TaskModel:
     except ValidationError as problem:
         raise ModelError(
             f"{folder / CARD}: not a model of version 1: "
-            f"{explain_invalid(text, problem, ModelCard)}; copy it again, or retrain"
+            f"{explain_invalid(text, problem, ModelCard)}; copy it again, or make a new one"
         ) from problem
     if card.method != METHOD_VERSION:
         raise ModelError(
             f"{folder}: was trained with version {card.method} of the method, but this is version "
-            f"{METHOD_VERSION}, which gives different embeddings; retrain it"
+            f"{METHOD_VERSION}, which gives different embeddings; make a new one"
         )
     try:
         check_cue_choices(card.settings, list(card.cues))
     except SettingsError as problem:
-        raise ModelError(f"{folder / CARD}: {problem}; copy it again, or retrain") from None
+        raise ModelError(f"{folder / CARD}: {problem}; copy it again, or make a new one") from None
     arrays = _load_weights(folder, card, content)
     kinds = {name: array for name, array in arrays.items() if _is_of_kinds(name)}
     return TaskModel(
@@ -260,7 +260,7 @@ def _load_weights(folder: Path, card: ModelCard, content: bytes) -> dict[str, ND
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    advice = "copy the folder again, or retrain"
+    advice = "copy the folder again, or make a new one"
     if _hash(content) != card.weights_hash:
         raise ModelError(f"{folder}: model.safetensors does not belong to model.json; {advice}")
     try:
@@ -286,6 +286,15 @@ def _hash(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
+def check_has_encoder(model: TaskModel) -> None:
+    """Raise ModelError if nothing was trained for a model: then it cannot embed."""
+    if not model.weights:
+        raise ModelError(
+            f"the model has no encoder: nothing was trained for it, because its decoder, "
+            f"{model.card.decoder}, needs no embedding; `stepreel train` makes a model that has one"
+        )
+
+
 def check_extractors(model: TaskModel, extractors: Mapping[str, Mapping[str, object]]) -> None:
     """Raise ModelError unless cues extract features as for the model; cheap, so checked first."""
     for cue, current in extractors.items():
@@ -293,25 +302,25 @@ def check_extractors(model: TaskModel, extractors: Mapping[str, Mapping[str, obj
         if differences := _differences({key: trained.get(key) for key in current}, current):
             raise ModelError(
                 f"the model's {cue} features were made differently ({differences}); "
-                "retrain the model"
+                "make a new model"
             )
 
 
 def check_fits(model: TaskModel, recording: Recording) -> None:
-    """Raise ModelError unless a recording has exactly the features the model was trained on."""
+    """Raise ModelError unless a recording has exactly the features the model was made from."""
     trained = model.card.cues
     expected = cues_and_widths({cue: card.width for cue, card in trained.items()})
     actual = cues_and_widths({cue: track.width for cue, track in recording.tracks.items()})
     if expected != actual:
         raise ModelError(
-            f"{recording.name}: has the cues {actual}, but the model was trained on {expected}; "
-            "use the same cues, or retrain"
+            f"{recording.name}: has the cues {actual}, but the model was made from {expected}; "
+            "use the same cues, or make a new model"
         )
     for cue, card in trained.items():
         if differences := _differences(card.made_by, recording.track_settings.get(cue, {})):
             raise ModelError(
                 f"{recording.name}: its {cue} features were made differently than the model's "
-                f"({differences}); retrain the model"
+                f"({differences}); make a new model"
             )
 
 

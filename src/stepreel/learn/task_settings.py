@@ -52,16 +52,16 @@ def resolve_model_settings(
     from_files = any(card.made_by == FROM_FILE for card in cards.values())
     if for_videos and (from_files or not set(cards) <= set(CUES)):
         raise SettingsError(
-            f"the model was trained on feature files with the cues {', '.join(cards)}, not on "
+            f"the model was made from feature files with the cues {', '.join(cards)}, not from "
             "videos; use it with feature files"
         )
     if preset is not None:
-        raise SettingsError("a preset cannot be used with a trained model; leave it out")
+        raise SettingsError("a preset cannot be used with a model; leave it out")
     n_clusters = overrides.get("key_steps.n_clusters")
     if n_clusters is not None and str(n_clusters) != str(model.card.n_clusters):
         raise SettingsError(
             f"the model has {model.card.n_clusters} kinds of steps, not {n_clusters}; leave out "
-            "the number of clusters, or retrain"
+            "the number of clusters, or make another model"
         )
     decoder = overrides.get("key_steps.decoder")
     if decoder is not None and decoder != model.card.decoder:
@@ -72,7 +72,7 @@ def resolve_model_settings(
     fixed = [name for name in overrides if not name.startswith("key_steps.")]
     if fixed:
         raise SettingsError(
-            f"{fixed[0]} cannot be changed with a trained model; only key_steps.… settings can"
+            f"{fixed[0]} cannot be changed with a model; only key_steps.… settings can"
         )
     values = model.settings.model_dump()
     values["key_steps"] |= {

@@ -38,7 +38,8 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
     find_again = DECODERS[name].find_again
     if DECODERS[name].needs_embedding and takes.embeddings is None:
         raise ModelError(
-            f"the model has no encoder, which its decoder {name!r} needs; copy it again, or retrain"
+            f"the model has no encoder, which its decoder {name!r} needs; copy it again, or make a "
+            "new one"
         )
     if find_again is None:
         raise ModelError(f"the decoder {name!r} cannot find its kinds of steps in later takes")
