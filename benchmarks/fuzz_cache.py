@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 from fuzz_changes import Random, damage_bytes, damage_json
 
-SMALL = {"train__epochs": 1, "encoder__width": 8, "extract__cues": "motion"}
+SMALL = {
+    "key_steps__decoder": "kmeans",
+    "train__epochs": 1,
+    "encoder__width": 8,
+    "extract__cues": "motion",
+}
 CACHE, LABELLED, EXPECTED = "kept", "labelled", "expected.json"
 
 

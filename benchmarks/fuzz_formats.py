@@ -122,6 +122,7 @@ def _make_model(folder: Path) -> None:
     from stepreel.report import write_index
 
     small = {"train__epochs": 1, "encoder__width": 8, "clusters": 3}
+    small["key_steps__decoder"] = "kmeans"  # a model with an encoder
     find_key_steps(
         folder / "take.npz", folder / "out", cache=folder / "cache", cues="hands", **small
     )
@@ -248,8 +249,7 @@ def _run(path: Path) -> None:
     """Find key steps in features that can be read, however odd they are, and write the page."""
     from stepreel.api import find_key_steps
 
-    small = {"train__epochs": 1, "train__n_chunks": 32, "encoder__width": 8, "clusters": 4}
-    find_key_steps(path, path.parent / "out", cache=path.parent / "cache", **small)
+    find_key_steps(path, path.parent / "out", cache=path.parent / "cache", clusters=4)
 
 
 def _read_labels(path: Path) -> None:

@@ -22,7 +22,8 @@ from recordings import looped
 
 from stepreel.evaluation.datasets.sample import make_sample
 
-SETTINGS = ["--set", "extract.shard_seconds=10", "--set", "train.epochs=30", "-q"]
+SETTINGS = ["--set", "extract.shard_seconds=10", "--decoder", "kmeans"]
+SETTINGS += ["--set", "train.epochs=30", "-q"]
 COMPARED = (
     "take1/storyboard.json",
     "take2/storyboard.json",

@@ -21,12 +21,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from videos import busy_task, steady, write_video
 
 FAST = ("--set", "train.epochs=2", "--set", "train.n_chunks=16", "--quiet")
+TRAINED = ("--decoder", "kmeans", *FAST)
 COMMANDS = {
     "help": ("--help",),
     "info": ("info",),
     "score": ("score", "--truth", "labels", "--prediction", "labels", "-o", "OUT"),
-    "features": ("run", "a.npz", "b.npz", "-o", "OUT", "--no-cache", *FAST),
-    "video": ("run", "v.mp4", "-o", "OUT", "--no-cache", *FAST),
+    "features": ("run", "a.npz", "b.npz", "-o", "OUT", "--no-cache", *TRAINED),
+    "video": ("run", "v.mp4", "-o", "OUT", "--no-cache", *TRAINED),
+    "untrained": ("run", "v.mp4", "-o", "OUT", "--no-cache", "--quiet"),
     "evaluate": ("evaluate", "npz", "labels", "-o", "OUT", "--seeds", "1", "--no-cache", *FAST),
 }
 HANG_SECONDS = 600

@@ -16,13 +16,14 @@ from pathlib import Path
 from stepreel.evaluation.datasets.sample import make_sample
 
 WITHIN_SECONDS = 1.0
+LEARN = ("--decoder", "kmeans")
 
 
 def steps(video: Path, folder: Path, n_threads: int) -> list[tuple[float, float, float]]:
     """Return start, moment and end of every step, learned with `n_threads` threads."""
     output = folder / f"{n_threads}-threads"
     subprocess.run(
-        [sys.executable, "-m", "stepreel", "run", str(video), "-o", str(output), "--quiet"],
+        [sys.executable, "-m", "stepreel", "run", str(video), "-o", str(output), "--quiet", *LEARN],
         check=True,
         stdout=subprocess.DEVNULL,
         env={

@@ -14,8 +14,8 @@ from videos import busy_task, steady, write_video
 import stepreel
 from stepreel import find_key_steps
 
-FAST = {"train__epochs": 20, "train__n_chunks": 32}
-BRIEF = {"train.epochs": 5, "extract.cues": "motion"}
+LEARN = {"key_steps__decoder": "kmeans", "train__epochs": 20, "train__n_chunks": 32}
+BRIEF = {"key_steps.decoder": "kmeans", "train.epochs": 5, "extract.cues": "motion"}
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +43,16 @@ def hands(seed=0):
 
 
 def test_one_call_from_a_video_to_its_key_steps(shelf):
-    result = find_key_steps(shelf, clusters=3, **FAST)
+    result = find_key_steps(shelf)
     assert result.steps[0].time >= 0
     assert [step.index for step in result.steps] == list(range(1, len(result.steps) + 1))
     assert all(step.start <= step.time <= step.end for step in result.steps)
-    assert 2 <= len(result.steps) <= 5
+    assert 2 <= len(result.steps) <= 9
     assert repr(result) == f"Result('shelf.mp4', {len(result.steps)} steps, 9.0 s)"
 
 
-def test_several_recordings_of_a_task_are_learned_together(videos):
-    results = find_key_steps(videos, clusters=3, **FAST)
+def test_several_recordings_of_a_task_are_looked_at_together(videos):
+    results = find_key_steps(videos, clusters=3)
     assert [result.recording.name for result in results] == ["shelf.mp4", "again.mp4"]
     kinds = {step.cluster for result in results for step in result.steps}
     assert kinds <= {0, 1, 2}  # the same number is the same kind of step in each of them
@@ -61,37 +61,55 @@ def test_several_recordings_of_a_task_are_learned_together(videos):
 def test_features_of_your_own_are_a_file(tmp_path):
     times, features = hands()["hands"]
     np.savez(tmp_path / "take.npz", times=times, hands=features, gaze=features[:, :2])
-    result = find_key_steps(tmp_path / "take.npz", cues="hands", clusters=4, **FAST)
+    result = find_key_steps(tmp_path / "take.npz", cues="hands", clusters=4)
     assert len(result.steps) == 4
     np.save(tmp_path / "seconds.npy", times)
     np.save(tmp_path / "bare.npy", features)
-    result = find_key_steps(tmp_path / "bare.npy", fps=4, clusters=4, progress=None, **FAST)
+    result = find_key_steps(tmp_path / "bare.npy", fps=4, clusters=4, progress=None)
     assert result.storyboard.recording.duration_seconds == 15.0
-    (result,) = find_key_steps(
-        [tmp_path / "bare.npy"], times=tmp_path / "seconds.npy", clusters=4, **FAST
-    )
+    (result,) = find_key_steps([tmp_path / "bare.npy"], times=tmp_path / "seconds.npy", clusters=4)
     assert result.storyboard.recording.duration_seconds == 15.0
 
 
 def test_or_arrays_in_memory():
-    result = find_key_steps(hands(), clusters=4, **FAST)
+    result = find_key_steps(hands(), clusters=4)
     assert [round(step.start) for step in result.steps] == [0, 4, 8, 11]
-    several = find_key_steps([hands(0), hands(1)], clusters=4, **FAST)
+    several = find_key_steps([hands(0), hands(1)], clusters=4)
     assert [s.cluster for s in several[0].steps] == [s.cluster for s in several[1].steps]
 
 
 def test_what_a_result_contains():
-    result = find_key_steps(hands(), clusters=4, **FAST)
+    result = find_key_steps(hands(), clusters=4)
     assert result.times.shape == (60,)
-    assert result.embedding.shape == (60, 128)
     assert result.clustering.labels.shape == (60,)
     assert result.storyboard.steps == result.steps
     assert result.storyboard.recording.kind == "features"
     assert "Step A" in result._repr_html_()  # what a notebook shows
 
 
+def test_an_embedding_is_learned_for_the_decoder_that_needs_one():
+    learned = find_key_steps(hands(), clusters=4, **LEARN)
+    assert learned.embedding.shape == (60, 128)
+    usual = find_key_steps(hands(), clusters=4)  # nothing is learned by default
+    assert usual.embedding_track is None
+    with pytest.raises(stepreel.ModelError, match=r"the decoder auto needs none; .*kmeans"):
+        _ = usual.embedding
+
+
+def test_settings_about_training_have_no_effect_where_nothing_is_trained(caplog):
+    usual = find_key_steps(hands(), clusters=4, train__epochs=20, train__seed=1)
+    assert caplog.messages == [
+        "train.epochs: no effect, because the decoder auto trains nothing; --decoder kmeans "
+        "(key_steps__decoder='kmeans') does"
+    ]
+    assert usual.settings.train.epochs == 20
+    caplog.clear()
+    find_key_steps(hands(), clusters=4, **LEARN)
+    assert caplog.messages == []
+
+
 def test_the_timeline_covers_the_recording_without_gap_or_overlap(shelf):
-    board = find_key_steps(shelf, clusters=3, **FAST).storyboard
+    board = find_key_steps(shelf, clusters=3).storyboard
     assert board.timeline[0].start == 0
     assert board.timeline[-1].end == board.recording.duration_seconds
     for earlier, later in zip(board.timeline, board.timeline[1:], strict=False):
@@ -102,17 +120,17 @@ def test_the_timeline_covers_the_recording_without_gap_or_overlap(shelf):
 
 
 def test_settings_can_be_changed_by_name(shelf):
-    result = find_key_steps(shelf, clusters=2, top=1, seed=3, **FAST)
+    result = find_key_steps(shelf, clusters=2, top=1, seed=3, key_steps__min_step_seconds=2)
     assert len(result.steps) == 1
     assert result.storyboard.seed == 3
-    assert result.settings.train.epochs == 20
+    assert result.settings.key_steps.min_step_seconds == 2
 
 
 def test_the_cache_can_be_another_folder_or_none_at_all(shelf, tmp_path, monkeypatch):
-    cached = find_key_steps(shelf, clusters=3, cache=tmp_path / "cache", **FAST)
+    cached = find_key_steps(shelf, clusters=3, cache=tmp_path / "cache")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = sorted(tmp_path.rglob("*"))
-    result = find_key_steps(shelf, clusters=3, cache=False, **FAST)  # as --no-cache
+    result = find_key_steps(shelf, clusters=3, cache=False)  # as --no-cache
     assert result.steps == cached.steps
     result.write(tmp_path / "out")  # its pictures are there for as long as the result
     assert (tmp_path / "out" / "storyboard.html").exists()
@@ -126,7 +144,7 @@ def test_the_cache_can_be_another_folder_or_none_at_all(shelf, tmp_path, monkeyp
 
 
 def _trained(folder):
-    find_key_steps(hands(), folder / "run", clusters=4, cache=False, **FAST)
+    find_key_steps(hands(), folder / "run", clusters=4, cache=False, **LEARN)
     return folder / "run"
 
 
@@ -139,7 +157,7 @@ def test_a_preset_can_be_looked_at():
 def test_progress_is_reported_to_a_function():
     calls = []
     find_key_steps(
-        hands(7), clusters=2, progress=lambda what, done, total: calls.append(what), **FAST
+        hands(7), clusters=2, progress=lambda what, done, total: calls.append(what), **LEARN
     )
     assert "learning" in calls
 
@@ -148,7 +166,7 @@ def test_progress_is_reported_to_a_function():
 
 
 def test_a_result_is_written_where_you_want_it(shelf, tmp_path):
-    result = find_key_steps(shelf, clusters=3, **FAST)
+    result = find_key_steps(shelf, clusters=3)
     board = result.write(tmp_path / "shelf")
     assert stepreel.read_storyboard(tmp_path / "shelf" / "storyboard.json") == board
     assert (tmp_path / "shelf" / board.steps[0].picture).read_bytes()[:2] == b"\xff\xd8"
@@ -156,7 +174,7 @@ def test_a_result_is_written_where_you_want_it(shelf, tmp_path):
 
 
 def test_a_result_that_cannot_be_written_stays_as_it_was(shelf, tmp_path):
-    result = find_key_steps(shelf, clusters=3, **FAST)
+    result = find_key_steps(shelf, clusters=3)
     (tmp_path / "shelf").write_text("a file")
     with pytest.raises(stepreel.OutputError, match="in the way"):
         result.write(tmp_path / "shelf")
@@ -164,21 +182,19 @@ def test_a_result_that_cannot_be_written_stays_as_it_was(shelf, tmp_path):
 
 
 def test_steps_get_the_names_you_give_them(shelf):
-    result = find_key_steps(
-        shelf, clusters=3, titles={"A": "Open the box", 2: "Look inside"}, **FAST
-    )
+    result = find_key_steps(shelf, clusters=3, titles={"A": "Open the box", 2: "Look inside"})
     assert result.steps[0].title == "Open the box"
     assert result.steps[1].title == "Look inside"
 
 
 def test_a_name_that_no_recording_can_use_is_logged_once(caplog):
-    results = find_key_steps([hands(), hands()], titles={"A": "Open", "Q": "?"}, clusters=4, **FAST)
+    results = find_key_steps([hands(), hands()], titles={"A": "Open", "Q": "?"}, clusters=4)
     assert caplog.messages == ["titles: names kind Q, found in none of the recordings"]
     assert "kind Q" not in str([result.storyboard.notes for result in results])
 
 
 def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
-    find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
+    find_key_steps(shelf, tmp_path / "out", clusters=3)
     folder = tmp_path / "out" / "shelf"
     for name in ["storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"]:
         assert (folder / name).stat().st_size > 50
@@ -186,7 +202,7 @@ def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
 
 
 def test_features_give_a_storyboard_without_pictures(tmp_path):
-    board = find_key_steps(hands(), clusters=4, **FAST).write(tmp_path)
+    board = find_key_steps(hands(), clusters=4).write(tmp_path)
     assert {step.picture for step in board.steps} == {None}
     assert (tmp_path / "storyboard.html").stat().st_size > 10_000
 
@@ -195,7 +211,19 @@ def test_features_give_a_storyboard_without_pictures(tmp_path):
 
 
 def test_what_was_learned_finds_the_same_steps_in_a_later_take(shelf, tmp_path):
-    result = find_key_steps(shelf, tmp_path / "out", clusters=3, **FAST)
+    result = find_key_steps(shelf, tmp_path / "out", clusters=3)
+    model = stepreel.load_model(tmp_path / "out")
+    assert (list(model.cues), model.n_clusters) == (["appearance", "motion"], 3)
+    later = model.find_key_steps(shelf)
+    assert [(s.start, s.cluster) for s in later.steps] == [
+        (s.start, s.cluster) for s in result.steps
+    ]
+    with pytest.raises(stepreel.ModelError, match="nothing was trained for it"):
+        model.embed(shelf)
+
+
+def test_a_model_that_was_trained_also_embeds(shelf, tmp_path):
+    result = find_key_steps(shelf, tmp_path / "out", clusters=3, **LEARN)
     model = stepreel.load_model(tmp_path / "out")
     assert (list(model.cues), model.n_clusters) == (["appearance", "motion"], 3)
     later = model.find_key_steps(shelf)
@@ -207,7 +235,7 @@ def test_what_was_learned_finds_the_same_steps_in_a_later_take(shelf, tmp_path):
 
 
 def test_a_model_of_features_refuses_videos_and_the_other_way_round(shelf, tmp_path):
-    find_key_steps(hands(), tmp_path / "hands", clusters=4, **FAST)
+    find_key_steps(hands(), tmp_path / "hands", clusters=4)
     model = stepreel.load_model(tmp_path / "hands")
     with pytest.raises(ValueError, match="made from feature files with the cues hands, not from"):
         model.find_key_steps(shelf)
@@ -354,8 +382,8 @@ def test_an_unreadable_recording_is_a_recording_error(tmp_path):
 def test_of_several_recordings_the_unreadable_can_be_skipped(shelf, tmp_path, caplog):
     sources = [tmp_path / "nowhere.mp4", shelf]
     with pytest.raises(stepreel.RecordingError, match=r"nowhere.mp4: does not exist"):
-        find_key_steps(sources, clusters=3, **FAST)
-    (result,) = find_key_steps(sources, clusters=3, on_error="skip", **FAST)
+        find_key_steps(sources, clusters=3)
+    (result,) = find_key_steps(sources, clusters=3, on_error="skip")
     assert result.recording.name == "shelf.mp4"
     assert "left out: nowhere.mp4: does not exist" in caplog.text
 
@@ -380,7 +408,7 @@ SCRIPT = """
 import numpy as np
 from stepreel import Result, Results, Storyboard, evaluate, find_key_steps, load_model, score
 
-one: Result = find_key_steps("shelf.mp4", clusters=9, train__epochs=20)
+one: Result = find_key_steps("shelf.mp4", clusters=9, key_steps__decoder="kmeans")
 several: list[Result] = find_key_steps(["a.mp4", "b.mp4"])
 arrays: Result = find_key_steps({"hands": (np.arange(10) / 4, np.zeros((10, 3)))})
 moment: float = one.steps[0].time

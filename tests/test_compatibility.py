@@ -14,6 +14,7 @@ from stepreel.report import write_report
 
 OLD = Path(__file__).parent / "fixtures" / "v0.1.0"
 SETTINGS = {"encoder__width": 8, "train__epochs": 4, "train__n_chunks": 32}
+SETTINGS["key_steps__decoder"] = "kmeans"  # the only one of version 0.1.0
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import pytest
 from stepreel.config import (
     Settings,
     check_cue_choices,
+    known_presets,
     load_settings,
     parse_assignments,
     pick_cues,
@@ -21,6 +22,12 @@ def test_defaults_are_the_papers_values():
         2,
     )
     assert (settings.key_steps.background_ratio, settings.key_steps.split_gap_seconds) == (0.1, 2.0)
+
+
+def test_presets_of_the_paper_train_and_that_of_users_does_not():
+    decoders = {preset: load_settings(preset).key_steps.decoder for preset in known_presets()}
+    assert decoders.pop("quick") == "auto"
+    assert set(decoders.values()) == {"kmeans"}
 
 
 def test_overrides_take_precedence_over_the_preset():

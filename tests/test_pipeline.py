@@ -9,7 +9,7 @@ from videos import busy_task, steady, write_video
 from stepreel import pipeline
 from stepreel.system.store import Store
 
-OVERRIDES = {"train.epochs": 3, "extract.cues": ["motion"], "key_steps.n_clusters": 3}
+OVERRIDES = {"extract.cues": ["motion"], "key_steps.n_clusters": 3}
 
 
 def run(paths, cache, output=None):
@@ -46,6 +46,29 @@ def test_the_same_run_twice_is_the_same_storyboard(takes, tmp_path):
     first, second = run(takes[:2], tmp_path / "a"), run(takes[:2], tmp_path / "b")
     for position in (0, 1):
         assert first.results[position].storyboard == second.results[position].storyboard
+
+
+def test_by_default_nothing_is_trained(takes, tmp_path):
+    task = pipeline.load_task(takes[:2], Store(tmp_path), overrides=OVERRIDES)
+    assert task.settings.key_steps.decoder == "auto"
+    stages = []
+    learned = pipeline.learn_task(
+        task, Store(tmp_path), progress=lambda what, done, total: stages.append(what)
+    )
+    assert (learned.embeddings, learned.model.weights, stages) == (None, {}, [])
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_run_without_training_does_not_load_torch():
+    code = (
+        "import sys, numpy as np; from stepreel import find_key_steps\n"
+        "hands = np.repeat(np.eye(4), 15, axis=0), np.repeat(np.eye(4)[::-1], 15, axis=0)\n"
+        "arrays = [{'hands': (np.arange(60) / 4, one)} for one in hands]\n"
+        "print(len(find_key_steps(arrays[0]).steps) > 1, len(find_key_steps(arrays)))\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "2", "False"]
 
 
 def test_the_pipeline_loads_nothing_heavy_before_it_is_used():

@@ -174,7 +174,7 @@ def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepre
 
 def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
     video = write_video(tmp_path / "take.mp4", steady(90), busy_task())
-    options = ["-k", 2, "--set", "extract.cues=colour,motion", *BRIEF]
+    options = ["-k", 2, "--set", "extract.cues=colour,motion"]
     done = stepreel("run", video, "-o", tmp_path / "out", *options)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "out" / "take"
@@ -271,7 +271,7 @@ def test_a_method_whose_code_changed_is_run_again(stepreel, kitchen, site, tmp_p
 
 def test_a_cue_whose_code_changed_is_extracted_and_learned_again(stepreel, site, tmp_path):
     video = write_video(tmp_path / "take.mp4", steady(90), busy_task())
-    options = ["-k", 2, "--set", "extract.cues=colour", *BRIEF]
+    options = ["-k", 2, "--decoder", "kmeans", "--set", "extract.cues=colour", *BRIEF]
     module = site / "my_package" / "cue.py"
     code = module.read_text()
     losses = []

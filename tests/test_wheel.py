@@ -40,7 +40,7 @@ def test_the_unpacked_wheel_writes_a_storyboard(unpacked, tmp_path):
         f"assert stepreel.__file__.startswith({str(unpacked)!r}), stepreel.__file__;"
         "from stepreel.cli import main; main()"
     )
-    options = ["--set", "train.epochs=3", "--set", "extract.cues=motion"]
+    options = ["--set", "extract.cues=motion"]
     done = subprocess.run(
         [sys.executable, "-c", code, "run", str(video), "-o", str(tmp_path / "out"), *options],
         cwd=tmp_path,

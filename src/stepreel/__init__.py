@@ -10,7 +10,7 @@
     result.write("out/shelf")     # page, storyboard.json, pictures, chapters, …
 
     find_key_steps     recordings of one task → their key steps
-    load_model         a trained model, to find the same steps in later recordings
+    load_model         a model, to find the same steps in later recordings
     evaluate, score    methods, or predictions of your own, against true steps
     read_storyboard    a storyboard.json → Storyboard
     read_results       a results.json → Results

@@ -106,19 +106,20 @@ def find_key_steps(
 ) -> Result | list[Result]:
     """Find the key steps of one recording, or of several recordings of one task.
 
-    One source gives one `Result`; a list gives a list, learned and clustered together, so that a
-    step has the same cluster number in each of them. A folder stands for the list of recordings
-    in it; write it as ["takes/"] if types are checked.
+    One source gives one `Result`; a list gives a list. Recordings of a list are looked at together,
+    so that a step has the same cluster number in each of them. A folder stands for the list of
+    recordings in it; write it as ["takes/"] if types are checked.
 
     source    a video file, a feature file (.npy, .npz, .h5, .safetensors), or arrays in memory:
               {"hands": (times, features)} with times (T,) in seconds and features (T, D) per cue,
               the first cue being the main one; or a folder of files, or a list of these
     output    also write storyboards (and the model) below this folder, as `stepreel run` does
-    clusters  number of kinds of steps to look for (7)
+    clusters  number of kinds of steps in several recordings (7), or the most there may be in one
+              (no limit)
     top       keep only so many steps, the clearest ones
     preset    named settings to start from ("quick")
     seed      of everything random (0)
-    model     a trained model, or its folder: its steps are found again, nothing is learned
+    model     a model, or its folder: its kinds of steps are found again
     cues      arrays of feature files to use, the main one first; all if empty
     fps       moments per second of feature files without times
     times     a file of times, or a folder of such files named like the recordings
@@ -133,7 +134,8 @@ def find_key_steps(
               a warning in the log: the list is then shorter, and `result.recording.path` tells
               which is which; a single source always raises
     progress  called as progress(what, done, total) during long work
-    settings  any other setting, with two underscores for the dot: train__epochs=20
+    settings  any other setting, with two underscores for the dot: key_steps__decoder="kmeans"
+              learns an embedding and clusters it, as in the paper
 
     >>> result = find_key_steps("shelf.mp4")                      # doctest: +SKIP
     >>> result.steps[0].time                                      # doctest: +SKIP
@@ -179,19 +181,19 @@ def find_key_steps(
 
 
 def load_model(folder: AnyPath) -> Model:
-    """Read a trained model: the folder `stepreel train` wrote, or the output folder of a run."""
+    """Read a model: the folder `stepreel train` wrote, or the output folder of a run."""
     return Model(read_model(Path(folder)))
 
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """A trained model: it knows a task's kinds of steps, and finds them in later recordings."""
+    """A model: it knows a task's kinds of steps, and finds them in later recordings."""
 
     task_model: TaskModel
 
     @property
     def settings(self) -> Settings:
-        """What it was trained with."""
+        """What it was made with."""
         return self.task_model.settings
 
     @property
@@ -259,7 +261,7 @@ class Model:
         """Find the model's kinds of steps in one recording, or in several.
 
         options  top, fps, times, video, device, cache, on_error, progress and key_steps__…
-                 settings, as for `stepreel.find_key_steps`; what the model was trained with cannot
+                 settings, as for `stepreel.find_key_steps`; what the model was made with cannot
                  change
         """
         results: Result | list[Result] = find_key_steps(source, output, model=self, **options)

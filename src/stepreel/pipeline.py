@@ -2,15 +2,16 @@
 
     video, feature file or arrays
       ─features─▶    Recording with one FeatureTrack per cue          load_task
-      ─learn─▶       embedding, just another FeatureTrack             learn_embeddings
+      ─learn─▶       embedding, just another FeatureTrack,            learn_embeddings
+                     if the decoder needs one
       ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
                      with their confidence                            rate_steps
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
 Every stage is a package that takes what the one before returns. A run ends with a storyboard per
-recording and the model, which finds the same steps in later recordings without learning. Some
-decoders need no embedding: then none is learned.
+recording and a model, which finds the same steps in later recordings. The default decoder, `auto`,
+needs no embedding: then none is learned. The paper's, `kmeans`, does.
 """
 
 from __future__ import annotations
@@ -75,12 +76,12 @@ def run(
 ) -> TaskRun:
     """Find the key steps of all recordings of one task; write them below `output`, if given.
 
-    With a `model` nothing is learned: its kinds of steps are found again in these recordings.
+    With a `model`, its kinds of steps are found again in these recordings.
 
     titles     of kinds of steps, or of single steps, given by a person
     force      also overwrite storyboards that were edited by hand
     video      what the pages play
-    on_loaded  called when the sources have been loaded, before anything is learned
+    on_loaded  called when the sources have been loaded, before steps are looked for
     """
     task = load_task(
         sources,

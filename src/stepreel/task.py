@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +21,12 @@ from stepreel.features.sources import (
 )
 from stepreel.learn.model import TaskModel, check_extractors, check_fits
 from stepreel.learn.task_settings import resolve_model_settings, resolve_settings
-from stepreel.steps.decoders.catalog import check_decoder
+from stepreel.steps.decoders.catalog import check_decoder, settings_without_effect
 from stepreel.system.files import check_writable
 from stepreel.system.store import Store
 from stepreel.types import Progress, Recording, no_progress
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def load_task(
         return task
     if model is None:
         settings = resolve_settings(preset, overrides)
-        check_decoder(settings.key_steps.decoder)
+        _check_decoder(settings, overrides)
     else:
         settings = resolve_model_settings(model, overrides, preset=preset)
         cues = make_cues(settings.extract.cues)
@@ -81,6 +84,19 @@ def load_task(
         progress=progress,
     )
     return Task(settings, loaded.recordings, loaded.failures)
+
+
+def _check_decoder(settings: Settings, overrides: Mapping[str, object] | None) -> None:
+    """Refuse an unknown decoder; warn of settings about training that it has no use for."""
+    decoder = settings.key_steps.decoder
+    check_decoder(decoder)
+    if unused := settings_without_effect(overrides or (), decoder):
+        log.warning(
+            "%s: no effect, because the decoder %s trains nothing; --decoder kmeans "
+            "(key_steps__decoder='kmeans') does",
+            ", ".join(unused),
+            decoder,
+        )
 
 
 def _check_sources(sources: Sequence[Source], reading: FeatureReading) -> None:
@@ -109,7 +125,7 @@ def _load_features(
         first = next(iter(loaded.recordings.values()), None)
         cues = [] if first is None else list(first.tracks)
         settings = resolve_settings(preset, overrides, feature_cues=cues)
-        check_decoder(settings.key_steps.decoder)
+        _check_decoder(settings, overrides)
         return Task(settings, loaded.recordings, loaded.failures)
     model_cues = list(model.card.cues)
     if reading.cues and list(reading.cues) != model_cues:

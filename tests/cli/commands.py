@@ -12,7 +12,9 @@ import threading
 
 from limits import HANG_SECONDS
 
-FAST = ["--set", "train.epochs=4", "--set", "train.n_chunks=16", "--set", "extract.cues=motion"]
+FAST = ["--set", "extract.cues=motion"]
+BRIEF = ["--set", "train.epochs=4", "--set", "train.n_chunks=16"]
+TRAINED = ["--set", "key_steps.decoder=kmeans", *BRIEF]  # what `run` does not do by default
 
 
 def obey_permissions():

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from videos import busy_task, steady, write_video
 
-from cli.commands import FAST, stepreel
+from cli.commands import FAST, TRAINED, stepreel
+
+LEARN = [*FAST, *TRAINED]  # models and embeddings are cached, too
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("takes")
     write_video(folder / "take.mp4", steady(90), busy_task())
-    done = stepreel("run", "take.mp4", *FAST, cwd=folder, cache=folder / "cache")
+    done = stepreel("run", "take.mp4", *LEARN, cwd=folder, cache=folder / "cache")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -38,14 +40,14 @@ def test_without_the_cache_the_result_is_the_same_and_nothing_is_read_or_kept(fo
         file.write_bytes(bytes(100))
     before = contents(cache)
     done = stepreel(
-        "run", "take.mp4", "-o", "anew", "--no-cache", "-q", *FAST, cwd=folder, cache=cache,
+        "run", "take.mp4", "-o", "anew", "--no-cache", "-q", *LEARN, cwd=folder, cache=cache,
         TMPDIR=tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert board(folder / "anew") == board(folder / "out")
     assert contents(cache) == before
     assert not list(tmp_path.glob("stepreel-*"))
-    again = stepreel("run", "take.mp4", "-o", "again", "-q", *FAST, cwd=folder, cache=cache)
+    again = stepreel("run", "take.mp4", "-o", "again", "-q", *LEARN, cwd=folder, cache=cache)
     assert again.returncode == 0, again.stderr
     first, others = again.stderr.splitlines()  # however many there are
     assert first.endswith(".safetensors is damaged (its header is wrong); making it again")
@@ -68,7 +70,7 @@ def test_a_cache_folder_and_no_cache_exclude_each_other(folder, tmp_path):
 
 def test_the_command_shows_limits_and_clears(folder, tmp_path):
     cache = tmp_path / "cache"
-    stepreel("run", folder / "take.mp4", "-o", tmp_path / "out", *FAST, cache=cache)
+    stepreel("run", folder / "take.mp4", "-o", tmp_path / "out", *LEARN, cache=cache)
     shown = stepreel("cache", cache=cache)
     assert shown.returncode == 0, shown.stderr
     assert str(cache) in shown.stdout
@@ -80,14 +82,14 @@ def test_the_command_shows_limits_and_clears(folder, tmp_path):
     info = " ".join(stepreel("info", cache=cache).stdout.split())  # lines are wrapped
     assert "at most 0.02 MB" in info
     # Whatever the limit, a run has what it needs; afterwards the limit holds.
-    done = stepreel("run", folder / "take.mp4", "-o", tmp_path / "again", *FAST, cache=cache)
+    done = stepreel("run", folder / "take.mp4", "-o", tmp_path / "again", *LEARN, cache=cache)
     assert done.returncode == 0, done.stderr
     assert board(tmp_path / "again") == board(tmp_path / "out")
     assert sum(map(len, contents(cache).values())) < 25_000
     (cache / "models").mkdir(exist_ok=True)
     (cache / "models" / "notes.txt").write_text("mine")
     stepreel("cache", "--limit", "none", cache=cache)
-    stepreel("run", folder / "take.mp4", "-o", tmp_path / "again", *FAST, cache=cache)
+    stepreel("run", folder / "take.mp4", "-o", tmp_path / "again", *LEARN, cache=cache)
     cleared = stepreel("cache", "--clear", cache=cache)
     assert cleared.returncode == 0
     left = {path.as_posix() for path in contents(cache)}
@@ -114,7 +116,7 @@ def test_a_folder_in_place_of_an_embedding_is_replaced_when_the_model_is_gone(tm
     features = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     np.savez(tmp_path / "take.npz", hands=features, times=np.arange(60) / 4)
     cache = tmp_path / "cache"
-    run = ("run", tmp_path / "take.npz", "-o", tmp_path / "out", "--set", "train.epochs=2")
+    run = ("run", tmp_path / "take.npz", "-o", tmp_path / "out", *TRAINED)
     assert stepreel(*run, cache=cache).returncode == 0
     for file in (cache / "models").iterdir():
         file.unlink()

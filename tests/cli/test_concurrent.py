@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from videos import busy_task, steady, write_video
 
-from cli.commands import FAST, stepreel
+from cli.commands import FAST, TRAINED, stepreel
 
 HANGS_SECONDS = 600
 HOLD = """
@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 def run(folder, output, cache):
     """Start a run of all takes; small shards, so that there is much to get wrong."""
     takes = [f"take{n}.mp4" for n in range(3)]
-    options = ["-o", output, "-k", "3", *FAST, "--set", "extract.shard_seconds=1"]
+    options = ["-o", output, "-k", "3", *FAST, *TRAINED, "--set", "extract.shard_seconds=1"]
     return subprocess.Popen(
         [sys.executable, "-m", "stepreel", "run", *takes, *options],
         cwd=folder,
@@ -159,7 +159,7 @@ def test_a_read_only_cache_is_read(folder, tmp_path):
     try:
         done = stepreel(
             "run", *(folder / f"take{n}.mp4" for n in range(3)), "-o", folder / "readonly",
-            "-k", "3", *FAST, "--set", "extract.shard_seconds=1", cache=cache,
+            "-k", "3", *FAST, *TRAINED, "--set", "extract.shard_seconds=1", cache=cache,
         )  # fmt: skip
     finally:
         for path in [cache, *cache.rglob("*")]:

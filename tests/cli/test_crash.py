@@ -7,7 +7,8 @@ from videos import busy_task, steady, write_video
 
 from cli.commands import stepreel
 
-SETTINGS = ["-k", "3", "--set", "train.epochs=8", "--set", "train.n_chunks=16"]
+SETTINGS = ["-k", "3", "--decoder", "kmeans"]
+SETTINGS += ["--set", "train.epochs=8", "--set", "train.n_chunks=16"]
 SETTINGS += ["--set", "extract.shard_seconds=4", "--set", "train.checkpoint_seconds=0"]
 
 

@@ -116,7 +116,7 @@ def test_results_start_with_settings_version_and_data(evaluated, takes):
     assert paper["loss"]["bootstrap_on"] == "all"
     assert paper["embed"]["cues"] == "all"
     assert (paper["train"]["epochs"], paper["train"]["batch_size"]) == (3, 4)
-    assert ours["key_steps"]["decoder"] == "kmeans"
+    assert ours["key_steps"]["decoder"] == "auto"
     assert len(results["data_fingerprint"]) == 32
     assert results["dataset"]["tasks"]["task"]["cues"] == {"hands": 4, "gaze": 2}
     assert results["stepreel_version"]

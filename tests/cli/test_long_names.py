@@ -9,7 +9,7 @@ import stepreel
 from cli.commands import stepreel as command
 
 LONG = "漢" * 80  # 240 bytes; file systems allow 255
-BRIEF = ["--set", "train.epochs=2", "--set", "train.n_chunks=16"]
+BRIEF = ["--decoder", "kmeans", "--set", "train.epochs=2", "--set", "train.n_chunks=16"]
 
 
 @pytest.fixture(scope="module")

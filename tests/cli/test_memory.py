@@ -34,6 +34,7 @@ def inputs(tmp_path_factory):
         *[("score", limit) for limit in (300, 500, 1000)],
         *[("features", limit) for limit in (400, 800, 1500, 2000)],
         *[("video", limit) for limit in (400, 1450, 1700, 2000)],
+        *[("untrained", limit) for limit in (1450, 2000)],
         *[("evaluate", limit) for limit in (600, 1450, 2000)],
     ],
 )

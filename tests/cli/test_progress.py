@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress as RichProgress
 from videos import busy_task, steady, write_video
 
-from cli.commands import FAST, on_terminal, stepreel
+from cli.commands import FAST, TRAINED, on_terminal, stepreel
 from stepreel import find_key_steps
 from stepreel.cli.progress import MOST_BARS, Stage, _BarReports, progress_lines
 from stepreel.types import AtMost
@@ -37,14 +37,15 @@ def last_calls(*arguments, **options):
         *arguments,
         **options,
         extract__cues=["motion"],
-        train__n_chunks=16,
         progress=lambda label, done, total: calls.update({label: (done, total)}),
     )
     return calls
 
 
 def test_every_stage_ends_with_all_done(takes, tmp_path):
-    calls = last_calls([takes / "take1.mkv", takes / "take2.mkv"], cache=tmp_path, train__epochs=4)
+    files = [takes / "take1.mkv", takes / "take2.mkv"]
+    learn = {"key_steps__decoder": "kmeans", "train__epochs": 4, "train__n_chunks": 16}
+    calls = last_calls(files, cache=tmp_path, **learn)
     assert list(calls) == [
         "extracting 1 of 2: take1.mkv",
         "extracting 2 of 2: take2.mkv",
@@ -56,7 +57,7 @@ def test_every_stage_ends_with_all_done(takes, tmp_path):
 def test_a_recording_that_is_cut_off_ends_with_all_done(takes, tmp_path):
     whole = (takes / "take1.mkv").read_bytes()
     (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
-    calls = last_calls(tmp_path / "cut.mkv", cache=tmp_path / "cache", train__epochs=1)
+    calls = last_calls(tmp_path / "cut.mkv", cache=tmp_path / "cache")
     done, total = calls["extracting"]
     assert done == total < 6
 
@@ -88,6 +89,7 @@ def test_training_that_may_stop_early_says_so_and_ends_with_all_done(takes, tmp_
         takes / "take1.mkv",
         cache=tmp_path,
         extract__cues=["motion"],
+        key_steps__decoder="kmeans",
         train__n_chunks=16,
         train__epochs=2000,
         train__stop_when_settled=True,
@@ -136,7 +138,8 @@ def test_only_the_latest_stages_have_bars():
 
 
 def test_a_log_gets_one_line_per_stage_and_none_if_quiet(takes, tmp_path):
-    command = ["run", takes / "take1.mkv", takes / "take2.mkv", *FAST, "-o", tmp_path / "out"]
+    files = [takes / "take1.mkv", takes / "take2.mkv"]
+    command = ["run", *files, *FAST, *TRAINED, "-o", tmp_path / "out"]
     done = stepreel(*command, cache=tmp_path / "a")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
@@ -193,7 +196,8 @@ def test_a_log_that_is_full_does_not_stop_the_work():
 
 @needs_terminal
 def test_finished_bars_end_at_a_hundred_percent_and_disappear(takes, tmp_path):
-    command = [sys.executable, "-m", "stepreel", "run", takes / "take1.mkv", *FAST, "-o", tmp_path]
+    command = [sys.executable, "-m", "stepreel", "run", takes / "take1.mkv", *FAST, *TRAINED]
+    command += ["-o", tmp_path]
     status, shown, _ = on_terminal(*command, STEPREEL_CACHE=str(tmp_path / "cache"))
     assert status == 0, shown
     for stage in ("extracting", "learning"):
@@ -204,7 +208,7 @@ def test_finished_bars_end_at_a_hundred_percent_and_disappear(takes, tmp_path):
 
 @needs_terminal
 def test_results_reach_a_file_while_bars_are_on_the_terminal(takes, tmp_path):
-    command = [sys.executable, "-m", "stepreel", "train", takes / "take1.mkv", *FAST]
+    command = [sys.executable, "-m", "stepreel", "train", takes / "take1.mkv", *FAST, *TRAINED]
     status, shown, results = on_terminal(
         *command, "-o", tmp_path / "task", stdout_too=False, STEPREEL_CACHE=str(tmp_path)
     )

@@ -13,7 +13,7 @@ import pytest
 from limits import HANG_SECONDS
 from videos import busy_task, gray, steady, write_audio, write_video
 
-from cli.commands import FAST, stepreel
+from cli.commands import FAST, TRAINED, stepreel
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,7 @@ def test_one_recording_gives_a_storyboard_and_prints_its_path(folder, tmp_path):
     done = stepreel("run", folder / "take1.mp4", "-o", tmp_path / "out", "-k", 3, *FAST)
     assert done.returncode == 0, done.stderr
     assert str(tmp_path / "out" / "take1" / "storyboard.html") in done.stdout
+    assert done.stderr.splitlines() == ["stepreel: extracting"]  # nothing is learned
     board = json.loads((tmp_path / "out" / "take1" / "storyboard.json").read_text())
     assert board["recording"]["name"] == "take1.mp4"
     assert board["settings"]["key_steps"]["n_clusters"] == 3
@@ -86,11 +87,15 @@ def test_the_exit_status_is_two_if_no_recording_can_be_read(tmp_path):
 
 def test_one_frame_gives_one_step_and_a_note(tmp_path):
     write_video(tmp_path / "one.mkv", [0.0], lambda i: gray(99))
-    done = stepreel("run", tmp_path / "one.mkv", "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    board = json.loads((tmp_path / "out" / "one" / "storyboard.json").read_text())
-    assert len(board["steps"]) == 1
-    assert "its moments differ too little for more" in board["notes"][0]
+    for options, note in (
+        ((), "No clear structure found"),
+        (("--decoder", "kmeans"), "its moments differ too little for more"),
+    ):
+        done = stepreel("run", tmp_path / "one.mkv", "-o", tmp_path / "out", *options)
+        assert done.returncode == 0, done.stderr
+        board = json.loads((tmp_path / "out" / "one" / "storyboard.json").read_text())
+        assert len(board["steps"]) == 1
+        assert note in board["notes"][0]
 
 
 def test_a_truncated_recording_is_used_with_a_note(folder, tmp_path):
@@ -191,7 +196,8 @@ def test_a_file_name_that_is_not_valid_utf_8_works(folder, tmp_path):
     "until", ["", "stepreel.cli.app", "| numpy", "stepreel: extracting", "stepreel: learning"]
 )
 def test_ctrl_c_at_any_point_gives_exit_status_130(folder, tmp_path, until):
-    long = [*FAST[2:], "--set", "train.epochs=100000", "--set", "train.stop_when_settled=false"]
+    long = [*FAST, *TRAINED, "--set", "train.epochs=100000"]
+    long += ["--set", "train.stop_when_settled=false"]
     command = [sys.executable, "-X", "importtime", "-m", "stepreel", "run", folder / "take1.mp4"]
     with subprocess.Popen(
         [*command, "-o", tmp_path, *long],
@@ -266,7 +272,7 @@ def test_storyboards_are_kept_if_the_index_cannot_be_written(folder, tmp_path):
 
 def test_a_video_that_never_changes_gives_a_note(tmp_path):
     write_video(tmp_path / "still.mp4", steady(240), lambda i: gray(120))
-    still = [*FAST[:-2], "--set", "extract.cues=appearance"]
+    still = ["--set", "extract.cues=appearance"]
     done = stepreel("run", tmp_path / "still.mp4", "-o", tmp_path / "out", *still)
     assert done.returncode == 0, done.stderr
     assert "The picture hardly changes" in done.stdout

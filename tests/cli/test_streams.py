@@ -16,7 +16,7 @@ from stepreel.cli.app import app
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
 
-FAST = "--cache c --set train.epochs=2 --set train.n_chunks=16"
+FAST = "--cache c --set train.epochs=2 --set train.n_chunks=16 --set key_steps.decoder=kmeans"
 RUN = f"stepreel run a.npz b.npz {FAST} -o"
 # What a command prints is its only result, or its results are in these files.
 ONLY_PRINT = (

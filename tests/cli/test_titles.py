@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from cli.commands import FAST, stepreel
+from cli.commands import BRIEF, stepreel
 from stepreel import load_model
 
-FEATURES = [*FAST[:4], "--clusters", "3"]
+FEATURES = ["--clusters", "3"]
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_training_into_the_folder_of_a_run_keeps_the_model_its_storyboards_need(
     assert run(takes).returncode == 0
     first = board_of(takes)["clustering_id"]
     model = takes / "out" / "model"
-    done = stepreel("train", takes / "one.npz", "-o", model, *FAST[:4], "-k", "2")
+    done = stepreel("train", takes / "one.npz", "-o", model, *BRIEF, "-k", "2")
     assert done.returncode == 0, done.stderr
     assert load_model(takes / "out" / f"model-{first[:8]}").n_clusters == 3
     assert load_model(model).n_clusters == 2

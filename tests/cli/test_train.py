@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from videos import busy_task, steady, write_video
 
-from cli.commands import FAST, stepreel
+from cli.commands import FAST, TRAINED, stepreel
 
 BRIEF = ["--set", "train.epochs=3", "--set", "train.n_chunks=16"]
 
@@ -18,7 +18,7 @@ def videos(tmp_path_factory):
     folder = tmp_path_factory.mktemp("videos")
     write_video(folder / "take1.mp4", steady(180), busy_task(0))
     write_video(folder / "new.mp4", steady(180), busy_task(0))
-    done = stepreel("run", folder / "take1.mp4", "-o", folder / "out", "-k", 3, *FAST)
+    done = stepreel("run", folder / "take1.mp4", "-o", folder / "out", "-k", 3, *FAST, *TRAINED)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -65,7 +65,7 @@ def test_only_key_step_settings_can_be_changed_with_a_model(videos, tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(steps_of(tmp_path / "new")) == 1
     assert_error(stepreel(*command, "-k", 5), 2, "the model has 3 kinds of steps, not 5")
-    assert_error(stepreel(*command, *FAST), 2, "train.epochs cannot be changed with a model")
+    assert_error(stepreel(*command, *TRAINED), 2, "train.epochs cannot be changed with a model")
     assert_error(stepreel(*command, "--preset", "meccano"), 2, "a preset cannot be used")
     assert_error(stepreel(*command, "--embed-cues", "all"), 2, "embed.cues cannot be changed")
 
@@ -100,8 +100,11 @@ def test_other_cues_can_be_embedded_but_have_no_clusters(features, tmp_path):
 
 
 def test_a_video_can_be_trained_on_and_embedded(videos, tmp_path):
-    done = stepreel("train", videos / "take1.mp4", "-o", tmp_path / "task", "-k", 3, *FAST)
+    done = stepreel("train", videos / "take1.mp4", "-o", tmp_path / "task", "-k", 3, *FAST, *BRIEF)
     assert done.returncode == 0, done.stderr
+    card = json.loads((tmp_path / "task" / "model.json").read_text())
+    assert card["decoder"] == card["settings"]["key_steps"]["decoder"] == "kmeans"
+    assert card["epochs"] == 3
     done = stepreel("embed", videos / "new.mp4", "--model", tmp_path / "task", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     assert np.load(tmp_path / "new.embedding.npz")["embedding"].shape == (24, 128)

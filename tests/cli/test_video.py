@@ -45,8 +45,6 @@ def test_an_embedded_video_is_chosen_in_python_by_the_same_name(recording, tmp_p
         recording,
         tmp_path / "out",
         video="embed",
-        train__epochs=4,
-        train__n_chunks=16,
         extract__cues=["motion"],
         progress=lambda label, done, total: labels.append(label),
     )
@@ -67,7 +65,7 @@ def test_whoever_stops_the_copying_keeps_the_storyboard(recording, tmp_path):
         if label == "copying video" and done > 1:
             raise KeyboardInterrupt
 
-    settings = {"train__epochs": 4, "train__n_chunks": 16, "extract__cues": ["motion"]}
+    settings = {"extract__cues": ["motion"]}
     with pytest.raises(KeyboardInterrupt):
         find_key_steps(recording, tmp_path / "out", progress=interrupt, **settings)
     folder = tmp_path / "out" / "take"

@@ -104,7 +104,7 @@ def test_find_key_steps_takes_a_folder_and_gives_a_list(tmp_path):
     rng = np.random.default_rng(0)
     for number in (10, 9):
         np.savez(takes / f"take{number}.npz", times=np.arange(40) / 4, x=rng.normal(size=(40, 3)))
-    options = {"cache": tmp_path / "cache", "train__epochs": 1, "clusters": 2}
+    options = {"cache": tmp_path / "cache", "clusters": 2}
     for source in (takes, [takes], str(takes / "*.npz")):
         results = find_key_steps(source, **options)
         assert [result.recording.name for result in results] == ["take9", "take10"]

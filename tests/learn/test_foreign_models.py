@@ -27,6 +27,7 @@ def trained(tmp_path_factory):
     random = np.random.default_rng(0)
     np.savez(folder / "take.npz", times=np.arange(40) / 4, hands=random.normal(size=(40, 3)))
     small = {"train__epochs": 1, "train__n_chunks": 8, "encoder__width": 8, "clusters": 2}
+    small["key_steps__decoder"] = "kmeans"
     stepreel.find_key_steps(folder / "take.npz", folder / "out", cache=folder / "c", **small)
     return folder
 

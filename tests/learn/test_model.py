@@ -22,6 +22,7 @@ SETTINGS = load_settings(
         "train.epochs": 3,
         "train.n_chunks": 16,
         "key_steps.n_clusters": 3,
+        "key_steps.decoder": "kmeans",
         "train.drop_after_epochs": [2],
     },
 )

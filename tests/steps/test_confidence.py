@@ -138,7 +138,7 @@ def test_overlaps_are_intersection_over_union():
 def test_random_features_say_that_no_structure_was_found():
     rng = np.random.default_rng(0)
     features = rng.normal(size=(240, 16)).astype(np.float32)
-    result = find_key_steps({"noise": (np.arange(240) / RATE, features)}, train__epochs=2)
+    result = find_key_steps({"noise": (np.arange(240) / RATE, features)})
     assert np.median([step.confidence for step in result.steps]) < 0.1
     assert not any(step.is_repeat for step in result.steps)
     assert any(note.startswith("No clear structure found") for note in result.storyboard.notes)

@@ -26,11 +26,22 @@ NoCache = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Clusters = Annotated[
     int | None,
+    typer.Option(
+        "--clusters",
+        "-k",
+        min=1,
+        max=1000,
+        help="Number of kinds of steps in several recordings (7), or the most there may be in one "
+        "(no limit).",
+    ),
+]
+LearnedClusters = Annotated[
+    int | None,
     typer.Option("--clusters", "-k", min=1, max=1000, help="Number of kinds of steps (7)."),
 ]
 DecoderName = Annotated[
     str | None,
-    typer.Option("--decoder", help="How moments are labelled; `stepreel info` lists all (kmeans)."),
+    typer.Option("--decoder", help="How moments are labelled; `stepreel info` lists all (auto)."),
 ]
 Steps = Annotated[
     str | None,
@@ -41,12 +52,12 @@ Steps = Annotated[
 Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting: train.epochs=50."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting: loss.window_seconds=5."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Random seed (0).")]
 EmbedCues = Annotated[
     str | None,
-    typer.Option(metavar="CUE,CUE", help="Cues to embed and cluster by: names, main or all."),
+    typer.Option(metavar="CUE,CUE", help="Cues to find steps by: names, main or all."),
 ]
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
 Fps = Annotated[float | None, typer.Option(min=1e-6, help="Moments per second of feature files.")]

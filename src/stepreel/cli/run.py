@@ -61,7 +61,10 @@ def run(
     ] = Path("out"),
     model: Annotated[
         Path | None,
-        typer.Option(help="A trained model, or the output folder of an earlier run: no training."),
+        typer.Option(
+            help="A model, or the output folder of an earlier run: its kinds of steps are found "
+            "again."
+        ),
     ] = None,
     clusters: Clusters = None,
     decoder: DecoderName = None,
@@ -105,10 +108,11 @@ def run(
 ) -> None:
     """Find the key steps of one or several recordings of a task.
 
-    Several recordings are learned and clustered together: the same step
-    gets the same colour in each storyboard. A second run reuses everything
-    that did not change. The trained model is written to the output folder:
-    with --model, the same steps are found in later takes.
+    Several recordings are looked at together: the same step gets the same
+    colour in each storyboard. Nothing is trained, unless --decoder kmeans
+    asks for it. A second run reuses everything that did not change. A model
+    is written to the output folder: with --model, the same steps are found
+    in later takes.
     """
     with report_errors():
         usable = usable_device(device)

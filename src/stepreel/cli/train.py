@@ -11,11 +11,11 @@ import typer
 from stepreel.cli.options import (
     Assignments,
     Cache,
-    Clusters,
     DeviceName,
     EmbedCues,
     FeatureCues,
     Fps,
+    LearnedClusters,
     NoCache,
     Preset,
     Quiet,
@@ -60,7 +60,7 @@ def train(
     cues: FeatureCues = None,
     fps: Fps = None,
     times: Times = None,
-    clusters: Clusters = None,
+    clusters: LearnedClusters = None,
     preset: Preset = None,
     assignments: Assignments = None,
     embed_cues: EmbedCues = None,
@@ -72,10 +72,13 @@ def train(
 ) -> None:
     """Train a model on recordings of a task, to use it on later takes.
 
-    The model's folder contains model.json, model.safetensors, metrics.jsonl
-    and loss.png. Use it with `stepreel run new.mp4 --model FOLDER` or with
-    `stepreel embed`. Interrupted training resumes from its last checkpoint
-    when the same command is run again.
+    An embedding is learned as in the paper, and its moments are clustered by
+    k-means, as with `stepreel run --decoder kmeans`. What `stepreel run` does
+    by default needs no training. The folder contains model.json,
+    model.safetensors, metrics.jsonl and loss.png. Use it with
+    `stepreel run new.mp4 --model FOLDER` or with `stepreel embed`.
+    Interrupted training resumes from its last checkpoint when the same
+    command is run again.
     """
     with report_errors():
         usable = usable_device(device)  # before libraries are loaded that need much memory

@@ -5,6 +5,8 @@ Another package adds a decoder with an entry point in the group `stepreel.decode
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stepreel.config import KeyStepSettings
 from stepreel.errors import SettingsError
 from stepreel.steps.decoders.auto import AUTO
@@ -23,6 +25,9 @@ DECODERS: Registry[Decoder] = Registry(
     check=must_be(Decoder),
 )
 
+TRAINING = ("loss", "encoder", "train")  # groups of settings
+ALSO_WITHOUT_TRAINING = ("loss.window_seconds", "train.seed")
+
 
 def check_decoder(name: str) -> None:
     """Raise SettingsError unless a decoder is known; PluginError if it cannot be used."""
@@ -40,6 +45,25 @@ def check_trains(name: str) -> None:
         raise SettingsError(
             f"the decoder {name} needs no training; `stepreel run --decoder {name}` makes its model"
         )
+
+
+def settings_without_effect(names: Iterable[str], decoder: str) -> list[str]:
+    """Return those of some settings that are about training only, if a decoder trains nothing.
+
+    Of decoders of other packages it is not known what they look at.
+
+    >>> settings_without_effect(["train.epochs", "train.seed", "encoder.width"], "auto")
+    ['train.epochs', 'encoder.width']
+    >>> settings_without_effect(["train.epochs"], "kmeans")
+    []
+    """
+    if decoder not in DECODERS.own or DECODERS[decoder].needs_embedding:
+        return []
+    return [
+        name
+        for name in names
+        if name.partition(".")[0] in TRAINING and name not in ALSO_WITHOUT_TRAINING
+    ]
 
 
 def describe_decoder(name: str) -> dict[str, object]:
