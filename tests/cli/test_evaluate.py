@@ -196,7 +196,8 @@ def test_sweeps_and_task_metrics_have_separate_tables(takes, tmp_path):
     assert set(results["sweeps"]["recordings"]) == {"1", "2", "all"}
     assert {"equal-split", "paper"} < set(results["sweeps"]["cues"]["gaze"]["protocols"]["strict"])
     phases = results["task_metrics"]["phases"]["methods"]
-    assert set(phases) == {"most-frequent", "time", "raw", "paper", "stepreel"}
+    assert set(phases) == {"most-frequent", "time", "raw", "paper"}
+    assert "without stepreel, whose decoder trains nothing" in done.stderr
     assert (
         phases["raw"]["with-background 1"]["mean"]
         > phases["most-frequent"]["with-background 1"]["mean"]

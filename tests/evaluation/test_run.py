@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stepreel.config import load_settings
 from stepreel.errors import DatasetError, StoreError
 from stepreel.evaluation.datasets.base import Request
 from stepreel.evaluation.datasets.catalog import DATASETS
@@ -113,7 +114,8 @@ def test_damaged_predictions_and_figures_are_made_again(tmp_path, kept, damage, 
 
 def test_sweeps_keep_null_baselines_beside_learned_methods(tmp_path):
     extras = Extras(sweep_cues=True, sweep_recordings=(1, 9))
-    evaluation, problems = run(write_task(tmp_path / "set"), tmp_path, extras, seeds=(0,))
+    options = {"seeds": (0,), "overrides": {**BRIEF, "key_steps.decoder": "kmeans"}}
+    evaluation, problems = run(write_task(tmp_path / "set"), tmp_path, extras, **options)
     sweeps = evaluation.results.sweeps
     assert set(sweeps["recordings"]) == {"1", "all"}
     assert "there are no more" in problems.notes[0]
@@ -123,6 +125,52 @@ def test_sweeps_keep_null_baselines_beside_learned_methods(tmp_path):
         }  # fmt: skip
     for point in sweeps["cues"].values():  # raw k-means is always on all cues
         assert set(point.protocols["strict"]) == {"equal-split", "paper", "stepreel"}
+
+
+def test_what_is_about_training_leaves_out_stepreel_where_it_trains_nothing(tmp_path):
+    extras = Extras(sweep_cues=True, sweep_recordings=(1,), task_metrics=("kendall", "key-steps"))
+    evaluation, problems = run(write_task(tmp_path / "set"), tmp_path, extras, seeds=(0,))
+    results = evaluation.results
+    for point in results.sweeps["recordings"].values():
+        assert set(point.protocols["strict"]) == {"equal-split", "raw-kmeans", "paper"}
+    for point in results.sweeps["cues"].values():
+        assert set(point.protocols["strict"]) == {"equal-split", "paper", "stepreel"}
+    for metric in ("kendall", "key-steps"):
+        assert "paper" in results.task_metrics[metric].methods
+        assert "stepreel" not in results.task_metrics[metric].methods
+    assert problems.notes == [
+        "kendall, key-steps, recordings: without stepreel, whose decoder trains nothing "
+        "(--set key_steps.decoder=kmeans does)"
+    ]
+
+
+def test_a_setting_that_no_method_uses_is_named(tmp_path):
+    folder = write_task(tmp_path / "set")
+    _, problems = run(folder, tmp_path, seeds=(0,), methods=("equal-split", "stepreel"))
+    assert problems.notes == [
+        "train.epochs, train.n_chunks: no effect, because the decoder auto trains nothing"
+    ]
+    _, problems = run(folder, tmp_path, seeds=(0,), methods=("paper", "stepreel"))
+    assert problems.notes == []
+
+
+def test_one_recording_is_cut_by_itself_into_at_most_k_kinds(tmp_path):
+    labels = np.repeat(np.arange(12), 24)
+    hands = np.eye(12)[labels] + 0.1 * np.random.default_rng(0).normal(size=(288, 12))
+    times = np.arange(288) / 4
+    np.savez(tmp_path / "take.npz", times=times, hands=hands, labels=labels)
+    runner = MethodRunner(Store(tmp_path / "cache"))
+    (task,) = DATASETS["npz"].read(Request(tmp_path, Problems()))
+    evaluation = evaluate_tasks(
+        {"name": "npz"}, [task], Plan(seeds=(0,)), runner, Problems(), labels_rate=4
+    )
+    (prediction,) = evaluation.comparisons[0].predictions["stepreel"]
+    assert prediction.together[0].max() + 1 <= Plan.n_clusters == 7
+    assert evaluation.results.skipped == {}
+    # As `stepreel run` does without --clusters: as many kinds as there are.
+    recordings = evaluation.comparisons[0].prepared.recordings
+    found = runner.predict("stepreel", recordings, load_settings())
+    assert 7 < found.together[0].max() + 1 <= 13
 
 
 def test_one_task_that_cannot_be_scored_does_not_cost_the_others(tmp_path):
@@ -149,6 +197,7 @@ def test_one_task_that_cannot_be_scored_does_not_cost_the_others(tmp_path):
         (Extras(task_metrics=("phases",)), 1, NULLS, "needs two recordings"),
         (Extras(sweep_cues=True), 2, NULLS, "about learned methods"),
         (Extras(sweep_recordings=(1,)), 2, NULLS, "about learned methods"),
+        (Extras(sweep_recordings=(1,)), 2, ("stepreel",), "none that does is compared"),
     ],
 )
 def test_what_cannot_be_worked_out_is_said_before_anything_is(tmp_path, extras, n, methods, words):

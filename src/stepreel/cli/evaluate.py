@@ -84,7 +84,10 @@ def evaluate(
         bool, typer.Option("--sweep-cues", help="Compare each cue alone at inference.")
     ] = False,
     sweep_recordings: Annotated[
-        str | None, typer.Option(metavar="N,N", help="Train on this many recordings: 1,2,5,10.")
+        str | None,
+        typer.Option(
+            metavar="N,N", help="Compare methods that train on so many recordings: 1,2,5."
+        ),
     ] = None,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Leave out what is wrong with the data, and list it.")
@@ -180,7 +183,7 @@ def _report(results: Results, output: Path) -> None:
     for method, reason in results.skipped.items():
         say(f"{method}: not run: {reason}")
     if "learned" in results.method_kinds.values():
-        say("learned methods are trained, without labels, on the recordings that are scored")
+        say("learned methods learn, without labels, from the recordings that are scored")
     say(f"results: {output / 'results.json'}, {output / 'report.html'}")
     if results.left_out:
         warn(f"stepreel: left out because of --lenient: {counted(len(results.left_out), 'thing')}")

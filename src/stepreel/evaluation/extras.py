@@ -56,7 +56,7 @@ def make_extras(
 def check_extras(extras: Extras, prepared: Sequence[PreparedTask], plan: Plan) -> list[str]:
     """Raise DatasetError, before anything is learned, for what cannot be computed.
 
-    Return notes about what is left out because it would change nothing.
+    Return notes about what is left out, because it would change nothing or does not exist.
     """
     wanted = {
         "a sweep over cues": extras.sweep_cues,
@@ -69,6 +69,12 @@ def check_extras(extras: Extras, prepared: Sequence[PreparedTask], plan: Plan) -
                 raise DatasetError(f"{what} needs features: {task.blind_because}")
         if what != "a task metric" and not of_kind(plan.methods, "learned"):
             raise DatasetError(f"{what} is about learned methods, and none is compared")
+    trained = [m for m in of_kind(plan.methods, "learned") if plan.trains(m, prepared[0].cues)]
+    if extras.sweep_recordings and not trained:
+        raise DatasetError(
+            "a sweep over recordings is about methods that train, and none that does is compared; "
+            "--set key_steps.decoder=kmeans makes stepreel train"
+        )
     for metric in NEEDS_TWO_RECORDINGS & set(extras.task_metrics):
         for task in prepared:
             if len(task.names) < 2:
@@ -77,11 +83,16 @@ def check_extras(extras: Extras, prepared: Sequence[PreparedTask], plan: Plan) -
                 )
     fewest = min(len(task.names) for task in prepared)
     too_many = [str(n) for n in extras.sweep_recordings if n >= fewest]
-    return (
-        [f"sweep over recordings, {', '.join(too_many)}: there are no more; see `all`"]
-        if too_many
-        else []
-    )
+    notes = []
+    if too_many:
+        notes.append(f"sweep over recordings, {', '.join(too_many)}: there are no more; see `all`")
+    about_training = [*extras.task_metrics, *(["recordings"] if extras.sweep_recordings else [])]
+    if about_training and "stepreel" in plan.methods and "stepreel" not in trained:
+        notes.append(
+            f"{', '.join(about_training)}: without stepreel, whose decoder trains nothing "
+            "(--set key_steps.decoder=kmeans does)"
+        )
+    return notes
 
 
 def compute_extras(

@@ -17,6 +17,7 @@ from stepreel.errors import DatasetError, SettingsError
 from stepreel.evaluation.methods.base import NULL_KINDS
 from stepreel.evaluation.methods.catalog import METHODS, method_kind
 from stepreel.evaluation.methods.learned import LEARNED_METHODS
+from stepreel.steps.decoders.catalog import DECODERS, settings_without_effect
 
 PAPER_PRESET = "paper-small"
 MOST_SEEDS = 1000
@@ -54,6 +55,12 @@ class Plan:
             check_cue_names(settings.extract.cues)
         check_cue_choices(settings, settings.extract.cues)
         return settings
+
+    def trains(self, method: str, cues: Sequence[str] | None = None) -> bool:
+        """Return whether a learned method trains; stepreel does if its decoder needs that."""
+        if method not in LEARNED_METHODS or method == "paper":
+            return method_kind(method) == "learned"
+        return DECODERS[self.settings_of(method, cues).key_steps.decoder].needs_embedding
 
     def checked_settings(self, method: str, cues: Sequence[str] | None = None) -> Settings:
         """Resolve settings that may name cues which the recordings do not have."""
@@ -102,6 +109,18 @@ def make_plan(
         except CueChoiceError:
             continue  # cues of features are checked once the features have been read
     return plan
+
+
+def notes_on_settings(plan: Plan) -> list[str]:
+    """Say which settings no method that is compared has a use for."""
+    looking = [method for method in plan.methods if method_kind(method) not in NULL_KINDS]
+    if looking != ["stepreel"]:
+        return []
+    decoder = load_settings(DEFAULT_PRESET, plan.overrides).key_steps.decoder
+    unused = settings_without_effect(plan.overrides, decoder)
+    if not unused:
+        return []
+    return [f"{', '.join(unused)}: no effect, because the decoder {decoder} trains nothing"]
 
 
 def choose_methods(

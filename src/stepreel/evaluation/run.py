@@ -25,7 +25,7 @@ from stepreel.evaluation.datasets.base import DatasetFormat, LabelledTask, Reque
 from stepreel.evaluation.datasets.catalog import DATASETS
 from stepreel.evaluation.extras import Extras, check_extras, compute_extras, make_extras
 from stepreel.evaluation.methods.runner import MethodRunner
-from stepreel.evaluation.plan import Plan, make_plan
+from stepreel.evaluation.plan import Plan, make_plan, notes_on_settings
 from stepreel.evaluation.prepare import (
     ExtractVideos,
     PreparedTask,
@@ -90,7 +90,7 @@ def evaluate(
     task_metrics      also compute "phases", "kendall" or "key-steps"
     sweep_clusters    compare all methods again for each of these K
     sweep_cues        compare learned methods again with each cue alone at inference
-    sweep_recordings  compare learned methods trained on this many recordings
+    sweep_recordings  compare methods that train, trained on this many recordings
     output            also write results.json, report.html and predictions/ to this folder
     device            "auto", "cpu", "cuda" or "mps"
     cache             folder for features, models and predictions; False: make everything anew, and
@@ -232,7 +232,7 @@ def evaluate_tasks(
     for task in prepared:
         for method in plan.methods if task.recordings else ():
             plan.checked_settings(method, task.cues)
-    problems.notes += check_extras(extras, prepared, plan)
+    problems.notes += [*notes_on_settings(plan), *check_extras(extras, prepared, plan)]
     comparisons = [compare(task, plan, runner) for task in prepared]
     if not any(comparison.predictions for comparison in comparisons):
         reasons = "; ".join(f"{m}: {reason}" for m, reason in comparisons[0].skipped.items())

@@ -30,7 +30,7 @@ def over_clusters(
 
 
 def over_cues(prepared: Sequence[PreparedTask], plan: Plan, runner: MethodRunner) -> Sweep:
-    """Compare learned methods, trained with all cues, with each cue alone and all at inference."""
+    """Compare learned methods with each cue alone and with all; training uses all of them."""
     cues = [cue for cue in prepared[0].cues if all(cue in task.cues for task in prepared)]
     choices = [[cue] for cue in cues] + ([cues] if len(cues) > 1 else [])
     # Raw k-means uses all cues, and would look as if it used these only.
@@ -48,9 +48,15 @@ def over_cues(prepared: Sequence[PreparedTask], plan: Plan, runner: MethodRunner
 def over_recordings(
     prepared: Sequence[PreparedTask], plan: Plan, runner: MethodRunner, counts: Sequence[int]
 ) -> Sweep:
-    """Compare learned methods trained on a few recordings, another draw for every seed."""
+    """Compare methods trained on a few recordings, another draw for every seed."""
     fewest = min(len(task.names) for task in prepared)
     learned = _learned_methods(plan)
+    methods = tuple(
+        method
+        for method in learned.methods
+        if method in BASELINES_SHOWN or learned.trains(method, prepared[0].cues)
+    )
+    learned = replace(learned, methods=methods)
     points = {str(n): _point(prepared, learned, runner, train_on=n) for n in counts if n < fewest}
     return {**points, "all": _point(prepared, learned, runner)}
 

@@ -63,7 +63,7 @@ class Representation:
 def representations(
     prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int
 ) -> list[Representation]:
-    """Return relative time, raw features, and the embedding of every learned method."""
+    """Return relative time, raw features, and the embedding of every method that learns one."""
     recordings = prepared.recordings or []
 
     def relative_time(_: Sequence[int] | None) -> list[Floats]:
@@ -84,12 +84,19 @@ def representations(
     return [
         Representation("time", relative_time),
         Representation("raw", raw_features),
-        *(Representation(method, embedding_of(method)) for method in _embedding_methods(plan)),
+        *(
+            Representation(method, embedding_of(method))
+            for method in _embedding_methods(prepared, plan)
+        ),
     ]
 
 
-def _embedding_methods(plan: Plan) -> list[str]:
-    return [method for method in LEARNED_METHODS if method in plan.methods]
+def _embedding_methods(prepared: PreparedTask, plan: Plan) -> list[str]:
+    return [
+        method
+        for method in LEARNED_METHODS
+        if method in plan.methods and plan.trains(method, prepared.cues)
+    ]
 
 
 def phase_accuracy(prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int) -> Values:
@@ -179,7 +186,7 @@ def key_moment_quality(
             for t in raw
         ],
     }
-    for method in _embedding_methods(plan):
+    for method in _embedding_methods(prepared, plan):
         settings = plan.settings_of(method, prepared.cues, seed=seed)
         tracks = embed(recordings, runner.run_of(settings))
         shown[method] = [
@@ -249,7 +256,7 @@ def metric_of_task(
         "first_seed": plan.seeds[0],
         "learned": {
             method: plan.settings_of(method, prepared.cues, seed=seed).model_dump(mode="json")
-            for method in _embedding_methods(plan)
+            for method in _embedding_methods(prepared, plan)
         },
     }
     entry = Entry(runner.store.root / "measures", name, description)

@@ -72,7 +72,7 @@ def test_the_page_is_well_formed_and_names_every_method_and_protocol():
     for name in (*OWN_METHODS, *PROTOCOLS):
         assert name in page.text
     assert all(PROTOCOLS[name].used_by in page.text for name in PROTOCOLS)
-    assert "on the very recordings that are scored" in page.text
+    assert "from the very recordings that are scored" in page.text
 
 
 def test_the_content_policy_allows_these_styles_and_scripts_and_nothing_else():

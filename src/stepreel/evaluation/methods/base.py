@@ -96,8 +96,8 @@ class Method:
     predict      predict(recordings, run); `recordings` are `stepreel.types.Recording`s and `run`
                  is a `MethodRun`; a blind method gets `RecordingTimes` and a `BlindRun`
     kind         "blind" sees lengths only and runs on datasets without features; "clustered"
-                 clusters raw features; both are null baselines. "learned" trains on the
-                 recordings, without labels; "other" is anything else.
+                 clusters raw features; both are null baselines. "learned" learns from
+                 the recordings, without labels; "other" is anything else.
     title        what it does, in a few words, for the report
     uses_seed    False if it predicts the same for every seed, so that it is run once
     api_version  version of this contract that a method of another package was written for

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stepreel.config import Settings
+from stepreel.config import MOST_CLUSTERS, Settings
 from stepreel.errors import PluginError
 from stepreel.evaluation.methods.base import (
     BlindRun,
@@ -62,9 +62,9 @@ class MethodRunner:
             if stored is not None:
                 return stored
             prediction = METHODS[method].predict(recordings, self.run_of(settings, train_on))
-            prediction = _checked(
-                method, prediction, recordings, settings.key_steps.number_of_clusters
-            )
+            # If no number was asked for, a method may find as many kinds as there are.
+            most_kinds = settings.key_steps.n_clusters or MOST_CLUSTERS
+            prediction = _checked(method, prediction, recordings, most_kinds)
             _write(entry, prediction)
             return prediction
 
