@@ -52,6 +52,11 @@ SETS = (
         "breakfast breakfast_coffee --clusters 5 --window-seconds 3",
         "--task-metric phases --task-metric kendall --task-metric key-steps",
     ),
+    Set(
+        "captaincook4d",
+        "CaptainCook4D",
+        "npz captaincook4d --clusters 10 --window-seconds 10",
+    ),
 )
 BASELINES = "--baselines-only --clusters 7"
 ANNOTATIONS_ONLY = (
