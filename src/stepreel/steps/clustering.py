@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.errors import RecordingError
+from stepreel.system.cores import one_thread
 from stepreel.types import Clustering, FeatureTrack, Floats, Labels, clustering_id
 
 if TYPE_CHECKING:
@@ -72,9 +73,7 @@ def _threads_for(points: NDArray[np.floating]) -> AbstractContextManager[object]
     Threads wait for each other after every pass. On a busy machine that takes forty times longer
     than the computation.
     """
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, "openmp") if points.size < FEW_VALUES else nullcontext()
+    return one_thread("openmp") if points.size < FEW_VALUES else nullcontext()
 
 
 def assign_recordings(embeddings: Sequence[FeatureTrack], centres: Floats) -> list[Clustering]:

@@ -11,12 +11,14 @@ from stepreel.errors import ModelError, PluginError, SettingsError, StepreelErro
 from stepreel.learn.model import TaskModel, kinds_id
 from stepreel.steps.decoders.base import Decoded, Takes, with_id
 from stepreel.steps.decoders.catalog import DECODERS
+from stepreel.system.cores import one_thread
 
 
 def decode(name: str, takes: Takes) -> Decoded:
     """Label all takes of a task with a decoder that `check_decoder` has accepted."""
     try:
-        decoded = DECODERS[name].decode(takes)
+        with one_thread("blas"):  # products are small; decoders use the cores for larger parts
+            decoded = DECODERS[name].decode(takes)
     except Exception as problem:
         if name in DECODERS.own:
             raise

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from stepreel.steps.clustering import fit_k_means
 from stepreel.steps.decoders.hmm import k_means
 from stepreel.steps.decoders.timed_points import TimedPoints, Values
+from stepreel.system.cores import on_all_cores
 from stepreel.types import Labels, Mask
 
 TIME_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 3.0, np.inf)  # inf: equal parts
@@ -45,12 +46,19 @@ def explained_elsewhere(points: TimedPoints, n_clusters: int, *, seed: int) -> V
     the first part, and the second part is compared with these means: 1 - squared error / variance.
     """
     points = points.thinned()
-    found = [
-        [_explained(points, seen, n_clusters, weight, seed=seed + n) for weight in TIME_WEIGHTS]
+    parts = [
+        (seed + n, seen, weight)
         for n in range(REPETITIONS)
         for seen in _views(points, seed + n)
+        for weight in TIME_WEIGHTS
     ]
-    shares: Values = np.mean(found, axis=0)
+
+    def share(part: tuple[int, NDArray[np.int64], float]) -> Values:
+        seed, seen, weight = part
+        return _explained(points, seen, n_clusters, weight, seed=seed)
+
+    found = np.reshape(on_all_cores(share, parts), (-1, len(TIME_WEIGHTS), len(points.lengths)))
+    shares: Values = found.mean(axis=0)
     return shares
 
 
@@ -141,17 +149,23 @@ def order_over_time(points: TimedPoints, n_clusters: int, *, seed: int) -> Diffe
     """Return how many bits per step order tells more than time; error infinite with few takes."""
     if len(points.lengths) < FEWEST_FOR_ORDER:
         return Difference(0.0, np.inf)
-    gains = np.zeros((REPETITIONS, len(points.lengths)))
-    for number in range(REPETITIONS):
-        labels = k_means(points.features, points.fitted, n_clusters, seed=seed + number)
-        takes = [
-            _steps_of(own, passed)
-            for own, passed in zip(points.split(labels), points.split(points.passed), strict=True)
-        ]
-        for take, steps in enumerate(takes):
-            others = np.concatenate([x for n, x in enumerate(takes) if n != take])
-            gains[number, take] = _order_gain(steps, others, n_clusters)
-    return difference(gains.mean(axis=0))
+    seeds = [seed + number for number in range(REPETITIONS)]
+    gains = on_all_cores(lambda own: _order_gains(points, n_clusters, seed=own), seeds)
+    return difference(np.mean(gains, axis=0))
+
+
+def _order_gains(points: TimedPoints, n_clusters: int, *, seed: int) -> Values:
+    """Return (takes,): how many bits per step order tells more than time, in each take."""
+    labels = k_means(points.features, points.fitted, n_clusters, seed=seed)
+    takes = [
+        _steps_of(own, passed)
+        for own, passed in zip(points.split(labels), points.split(points.passed), strict=True)
+    ]
+    gains = np.zeros(len(takes))
+    for take, steps in enumerate(takes):
+        others = np.concatenate([x for n, x in enumerate(takes) if n != take])
+        gains[take] = _order_gain(steps, others, n_clusters)
+    return gains
 
 
 def _steps_of(labels: Labels, passed: Values) -> Values:

@@ -1,0 +1,53 @@
+"""Independent parts on all cores, one thread of NumPy's each."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from stepreel.system.cores import on_all_cores, one_thread
+
+
+def blas_threads() -> set[int]:
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+def test_results_are_in_the_order_of_the_items() -> None:
+    arrays = [np.full((50, 50), number, np.float64) for number in range(20)]
+
+    sums = on_all_cores(lambda array: float((array @ array).sum()), arrays)
+
+    assert sums == [float((array @ array).sum()) for array in arrays]
+
+
+def test_every_part_has_one_thread_and_all_are_given_back() -> None:
+    before = blas_threads()
+
+    seen = on_all_cores(lambda _: blas_threads(), range(4))
+
+    assert all(threads == {1} for threads in seen)
+    assert blas_threads() == before
+
+
+def test_parts_run_in_other_threads_and_their_errors_arrive() -> None:
+    names = on_all_cores(lambda _: threading.current_thread().name, range(2))
+
+    assert all(name.startswith("stepreel") for name in names)
+    with pytest.raises(ZeroDivisionError):
+        on_all_cores(lambda number: 1 // number, [1, 0])
+
+
+def test_contexts_can_be_nested() -> None:
+    before = blas_threads()
+
+    with one_thread("blas"):
+        with one_thread("blas", "openmp"):
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+
+    assert blas_threads() == before
