@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepreel.features.context import ContextBasis
 from stepreel.steps.decoders import changes, clock, hmm
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes
 from stepreel.steps.decoders.judge import (
@@ -26,7 +27,7 @@ from stepreel.steps.decoders.judge import (
     explains_anything,
     order_over_time,
 )
-from stepreel.steps.decoders.timed_points import TimedPoints, fit_points
+from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points
 
 MOSTLY_TIME = 2.0  # weight from which the order of steps decides more than what they show
 
@@ -74,10 +75,14 @@ class Judgement(NamedTuple):
         }
 
 
-def judge(takes: Takes, points: TimedPoints) -> Judgement:
-    """Find out, without labels, how much time should weigh in finding the steps of a task."""
+def judge(takes: Takes, points: TimedPoints, shares: Values | None = None) -> Judgement:
+    """Find out, without labels, how much time should weigh in finding the steps of a task.
+
+    shares  what `explained_elsewhere` returns, if it is known already
+    """
     order = order_over_time(points, takes.n_clusters, seed=takes.seed)
-    shares = explained_elsewhere(points, takes.n_clusters, seed=takes.seed)
+    if shares is None:
+        shares = explained_elsewhere(points, takes.n_clusters, seed=takes.seed)
     # Neighbouring moments share what they show, so noise has an order, too; it explains nothing.
     recurs = order.mean > CLEARLY * order.error and explains_anything(shares)
     weight = 0.0 if recurs else best_time_weight(shares)
@@ -90,7 +95,13 @@ def decode(takes: Takes) -> Decoded:
     if len(takes.recordings) == 1:
         return replace(changes.decode(takes), used="changes")
     basis, points = fit_points(takes)
-    judgement = judge(takes, points)
+    return decode_judged(takes, basis, points, judge(takes, points))
+
+
+def decode_judged(
+    takes: Takes, basis: ContextBasis, points: TimedPoints, judgement: Judgement
+) -> Decoded:
+    """Do the same where it is known what kind of task it is."""
     weight = judgement.time_weight
     if np.isfinite(weight):
         decoded = hmm.decode_points(takes, basis, points, time_weight=weight)

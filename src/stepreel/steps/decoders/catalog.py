@@ -15,13 +15,21 @@ from stepreel.steps.decoders.changes import CHANGES
 from stepreel.steps.decoders.clock import CLOCK
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
+from stepreel.steps.decoders.refined import REFINED
 from stepreel.system.registry import Registry, must_be
 from stepreel.system.source_hashes import describe_code
 from stepreel.validation import similar
 
 DECODERS: Registry[Decoder] = Registry(
     "stepreel.decoders",
-    {"kmeans": KMEANS, "hmm": HMM, "clock": CLOCK, "changes": CHANGES, "auto": AUTO},
+    {
+        "kmeans": KMEANS,
+        "hmm": HMM,
+        "clock": CLOCK,
+        "changes": CHANGES,
+        "auto": AUTO,
+        "refined": REFINED,
+    },
     check=must_be(Decoder),
 )
 

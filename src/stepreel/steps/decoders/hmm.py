@@ -104,7 +104,11 @@ def decode_points(
 
 def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Find the states of a model in later takes."""
-    points = points_in(takes, kinds)
+    return find_in_points(takes, points_in(takes, kinds), kinds)
+
+
+def find_in_points(takes: Takes, points: TimedPoints, kinds: Kinds) -> Decoded:
+    """Do the same in points that are known already."""
     states = _states_from(kinds)
     again = partial(_found_again, takes, points, states)
     return Decoded(clusterings_of(takes, points, states), kinds, again=again, used="hmm")

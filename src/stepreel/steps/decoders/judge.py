@@ -11,6 +11,7 @@ Two questions, each answered on takes that were left out:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,13 @@ class Difference(NamedTuple):
     error: float
 
 
-def explained_elsewhere(points: TimedPoints, n_clusters: int, *, seed: int) -> Values:
+Seen = Callable[[TimedPoints, Mask, int], TimedPoints]
+"""Called as seen_as(view, is_known, seed): what kinds are found in, instead of the view itself."""
+
+
+def explained_elsewhere(
+    points: TimedPoints, n_clusters: int, *, seed: int, seen_as: Seen | None = None
+) -> Values:
     """Return (weights, takes): the share of unseen features that kinds found elsewhere explain.
 
     For every weight of time, kinds are found in one part of the columns (a view) of most takes, and
@@ -46,36 +53,35 @@ def explained_elsewhere(points: TimedPoints, n_clusters: int, *, seed: int) -> V
     the first part, and the second part is compared with these means: 1 - squared error / variance.
     """
     points = points.thinned()
-    parts = [
-        (seed + n, seen, weight)
-        for n in range(REPETITIONS)
-        for seen in _views(points, seed + n)
-        for weight in TIME_WEIGHTS
-    ]
-
-    def share(part: tuple[int, NDArray[np.int64], float]) -> Values:
-        seed, seen, weight = part
-        return _explained(points, seen, n_clusters, weight, seed=seed)
-
-    found = np.reshape(on_all_cores(share, parts), (-1, len(TIME_WEIGHTS), len(points.lengths)))
-    shares: Values = found.mean(axis=0)
+    parts = [(seed + n, seen) for n in range(REPETITIONS) for seen in _views(points, seed + n)]
+    found = on_all_cores(
+        lambda part: _explained(points, part[1], n_clusters, seed=part[0], seen_as=seen_as), parts
+    )
+    shares: Values = np.mean(found, axis=0)
     return shares
 
 
 def _explained(
-    points: TimedPoints, seen: NDArray[np.int64], n_clusters: int, weight: float, *, seed: int
+    points: TimedPoints,
+    seen: NDArray[np.int64],
+    n_clusters: int,
+    *,
+    seed: int,
+    seen_as: Seen | None,
 ) -> Values:
-    """Return (takes,): the share of the columns that are not `seen` that kinds explain."""
+    """Return (weights, takes): the share of the columns not `seen` that kinds explain."""
     take_of, n_takes = points.take_of(), len(points.lengths)
     fold_of = np.arange(n_takes) % min(FOLDS, n_takes)
     view, hidden = points.columns(seen), np.delete(points.features, seen, axis=1)
-    errors = np.zeros(len(hidden))
+    errors = np.zeros((len(TIME_WEIGHTS), len(hidden)))
     for fold in range(fold_of.max() + 1):
         is_left_out = (fold_of == fold)[take_of]
-        labels = _told_kinds(view, n_clusters, weight, ~is_left_out, seed=seed)
-        errors[is_left_out] = _errors(hidden, labels, ~is_left_out, n_clusters)[is_left_out]
+        looked_at = view if seen_as is None else seen_as(view, ~is_left_out, seed)
+        for own, weight in zip(errors, TIME_WEIGHTS, strict=True):
+            labels = _told_kinds(looked_at, n_clusters, weight, ~is_left_out, seed=seed)
+            own[is_left_out] = _errors(hidden, labels, ~is_left_out, n_clusters)[is_left_out]
     totals = np.bincount(take_of, weights=(hidden**2).sum(axis=1), minlength=n_takes)
-    left = np.bincount(take_of, weights=errors, minlength=n_takes)
+    left = np.array([np.bincount(take_of, weights=own, minlength=n_takes) for own in errors])
     return np.where(totals > 0, 1 - left / np.maximum(totals, 1e-12), 0.0)
 
 
@@ -123,7 +129,7 @@ def best_time_weight(shares: Values) -> float:
     best = shares[shares.mean(axis=1).argmax()]
     if not explains_anything(shares):
         return float(TIME_WEIGHTS[-1])
-    allowed = _as_sure(CLEARLY, n_takes)
+    allowed = as_sure(CLEARLY, n_takes)
     for weight, own in zip(TIME_WEIGHTS[::-1], shares[::-1], strict=True):
         lost = difference(best - own)
         if lost.mean <= allowed * lost.error + 1e-12:
@@ -135,10 +141,10 @@ def explains_anything(shares: Values) -> bool:
     """Tell whether the best weight surely explains more than nothing."""
     n_takes = shares.shape[1]
     gained = difference(shares[shares.mean(axis=1).argmax()])
-    return n_takes > 1 and gained.mean > _as_sure(SURELY, n_takes) * gained.error
+    return n_takes > 1 and gained.mean > as_sure(SURELY, n_takes) * gained.error
 
 
-def _as_sure(errors: float, n_takes: int) -> float:
+def as_sure(errors: float, n_takes: int) -> float:
     """Return how many standard errors are as sure as that many are with very many takes."""
     from scipy.stats import norm, t
 
