@@ -1,12 +1,15 @@
 """Measure the decoders that need no training, next to null baselines, on all labelled sources.
 
     python benchmarks/accuracy.py DATA [--work build/accuracy] [--seeds 3] [--only SOURCE]
+        [--trained] [--results build/results] [--write]
 
 Three tables: takes together (`strict` / `egoprocel` F1, and the choice of `auto` beside the best
 decoder of each task), fewer takes (random subsets), and every recording by itself (`borders` and
 `coverage` above as many equal parts; even and odd recordings apart). Labels are used for scoring
-only. Every figure is kept as it is made, so that the same command continues. About 15 minutes on
-two cores, 5 of them for the features of the Knot_Tying videos.
+only. Every figure is kept as it is made, so that the same command continues. `--trained` adds what
+stepreel did until 0.1.0 for every odd recording by itself: k-means on an embedding, which is
+trained. `--results` adds the paper's method on takes together, from what benchmarks/results.py has
+measured. `--write` writes docs/results/decoders.md.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from accuracy_tables import Measured, decoders_page, read_paper, tables
 from accuracy_tasks import TASK_SOURCES, TaskSource, tasks_of
 
 from stepreel.config import Settings, load_settings
@@ -28,6 +32,7 @@ from stepreel.evaluation.metrics.storyboard_worth import MEASURES, RecordingJudg
 from stepreel.evaluation.metrics.timed_steps import ShownSteps, TrueSteps
 from stepreel.evaluation.prepare import PreparedTask
 from stepreel.features.context import fitted_context
+from stepreel.learn.embeddings import learn_embeddings
 from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.decode import decode
@@ -35,10 +40,12 @@ from stepreel.system.files import write_text
 from stepreel.system.store import Store
 from stepreel.types import Labels, Recording
 
-DECODERS = ("hmm", "clock", "auto")
+DECODERS = ("hmm", "clock", "refined", "auto")
 METHODS = ("equal-split", "context-kmeans", *DECODERS)
 TAKES = (3, 5, 8, 12)
 DRAWS = 5
+DURATION = "about 30 minutes on two cores"
+DURATION_TRAINED = "about 70 minutes on two cores"
 
 
 class Kept:
@@ -56,9 +63,10 @@ class Kept:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def settings_of(source: TaskSource, seed: int) -> Settings:
+def settings_of(source: TaskSource, seed: int, decoder: str = "auto") -> Settings:
     """Return the default settings with the source's K and σ."""
     overrides = {
+        "key_steps.decoder": decoder,
         "key_steps.n_clusters": source.n_clusters,
         "loss.window_seconds": source.window_seconds,
         "train.seed": seed,
@@ -102,15 +110,32 @@ def scores(
     }
 
 
-def worth(prepared: PreparedTask, source: TaskSource, position: int) -> dict[str, float] | None:
-    """Score the storyboard of one recording by itself; None without a true step."""
+def trained_labels(
+    recording: Recording, source: TaskSource, store: Store
+) -> tuple[list[Labels], dict[str, float], str]:
+    """Label one recording as stepreel 0.1.0 did: k-means on an embedding learned from it."""
+    settings = settings_of(source, 0, "kmeans")
+    tracks = learn_embeddings([recording], settings, store, device="cpu").tracks
+    decoded = decode("kmeans", Takes([recording], tracks, settings))
+    return [shown_labels(decoded.clusterings[0], settings)], {}, ""
+
+
+def worth(
+    prepared: PreparedTask, source: TaskSource, store: Store | None, position: int
+) -> dict[str, float] | None:
+    """Score the storyboard of one recording by itself; None without a true step.
+
+    store  where embeddings are kept; None for `changes`, which learns none
+    """
     assert prepared.recordings is not None
     recording, truth = prepared.recordings[position], prepared.truth[position]
     true_steps = TrueSteps.of_labels(truth, recording.times)
     if not len(true_steps.segments):
         return None
-    settings = settings_of(source, 0)
-    labels, figures, _ = labels_of("changes", [recording], settings)
+    if store is None:
+        labels, figures, _ = labels_of("changes", [recording], settings_of(source, 0))
+    else:
+        labels, figures, _ = trained_labels(recording, source, store)
     shown = ShownSteps.of_labels(labels[0], recording.times)
     measured = RecordingJudge(true_steps, seed=position).measure(shown)
     k = source.n_clusters
@@ -122,102 +147,57 @@ def worth(prepared: PreparedTask, source: TaskSource, position: int) -> dict[str
     return row
 
 
-def table_of_takes(results: dict[tuple[str, str], dict[str, list[dict]]]) -> None:
-    """Print F1 by task, and the mean gain over the equal split by source."""
-    print("\n| task | " + " | ".join(METHODS) + " | best | auto says |")
-    print("|---" * (len(METHODS) + 3) + "|")
-    gains: dict[str, list[list[float]]] = {}
-    for (source, folder), methods in results.items():
-        means = {
-            name: np.mean([[s["strict"], s["egoprocel"]] for s in seeds], axis=0)
-            for name, seeds in methods.items()
-        }
-        best = max((name for name in methods if name != "auto"), key=lambda n: means[n][0])
-        cells = [f"{a:.1f} / {b:.1f}" for a, b in means.values()]
-        says = sorted({seed["sentence"].split(":")[0] for seed in methods["auto"]})
-        print(f"| {folder} | {' | '.join(cells)} | {best} | {'; '.join(says)} |")
-        gains.setdefault(source, []).append(list(means["auto"] - means["equal-split"]))
-    print("\n| source | auto above equal split, strict / egoprocel |\n|---|---|")
-    by_source = {source: np.mean(rows, axis=0) for source, rows in gains.items()}
-    for source, gain in by_source.items():
-        print(f"| {source} | {gain[0]:+.1f} / {gain[1]:+.1f} |")
-    mean = np.mean(list(by_source.values()), axis=0)
-    print(f"| mean of {len(by_source)} | {mean[0]:+.1f} / {mean[1]:+.1f} |")
-
-
-def table_of_few(few: dict[str, dict[int, list[float]]]) -> None:
-    """Print the gain of `auto` over the equal split by number of takes."""
-    print("\n| task, strict above equal split | " + " | ".join(map(str, TAKES)) + " |")
-    print("|---" * (len(TAKES) + 1) + "|")
-    for folder, by_number in few.items():
-        cells = [
-            f"{np.mean(by_number[n]):+.1f} (worst {min(by_number[n]):+.1f})"
-            if n in by_number
-            else "–"
-            for n in TAKES
-        ]
-        print(f"| {folder} | {' | '.join(cells)} |")
-
-
-def table_of_singles(singles: dict[str, list[tuple[int, dict[str, float]]]]) -> None:
-    """Print, by source and half, F1 and its lead over as many equal parts."""
-    for half, name in enumerate(("even recordings (chosen on)", "odd recordings")):
-        print(f"\n| {name} | n | found / true | count error | {' | '.join(MEASURES)} | strict |")
-        print("|---" * (len(MEASURES) + 5) + "|")
-        for source, rows in singles.items():
-            own = [row for position, row in rows if position % 2 == half]
-            ratio = np.log([row["found"] / row["true"] for row in own])
-            cells = [_lead(own, measure) for measure in (*MEASURES, "strict")]
-            found, true = (np.mean([row[key] for row in own]) for key in ("found", "true"))
-            error = np.exp(np.abs(ratio).mean())
-            print(
-                f"| {source} | {len(own)} | {found:.1f} / {true:.1f} | × {error:.2f} | "
-                + " | ".join(cells)
-                + " |"
-            )
-
-
-def _lead(rows: Sequence[dict[str, float]], measure: str) -> str:
-    lead = np.array([row[measure] - row[f"{measure} null"] for row in rows])
-    error = lead.std(ddof=1) / np.sqrt(len(lead)) if len(lead) > 1 else float("nan")
-    return f"{np.mean([row[measure] for row in rows]):.1f} ({lead.mean():+.1f} ± {error:.1f})"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("build/accuracy"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="", help="sources whose names contain this text")
+    parser.add_argument("--trained", action="store_true", help="also train on single recordings")
+    parser.add_argument("--results", type=Path, help="folder of benchmarks/results.py")
+    parser.add_argument("--write", action="store_true", help="write docs/results/decoders.md")
     options = parser.parse_args()
-    print("about 15 minutes on two cores; the same command continues after an interruption")
+    if options.write and options.only:
+        parser.error("--write needs all sources, so it does not go with --only")
+    print(f"{DURATION_TRAINED if options.trained else DURATION}, 5 of them for features of videos;")
+    print("the same command continues after an interruption", flush=True)
+    measured = Measured(METHODS, TAKES)
+    for source in TASK_SOURCES:
+        if options.only.lower() in source.name.lower():
+            measure(source, options, measured)
+    if options.results is not None:
+        measured.paper = read_paper(options.results)
+    for title, table in tables(measured).items():
+        print(f"\n{title}\n\n{table}", end="")
+    if options.write:
+        print(decoders_page(measured))
+
+
+def measure(source: TaskSource, options: argparse.Namespace, measured: Measured) -> None:
+    """Measure all tasks of a source, or read what was kept."""
     kept = Kept(options.work / "figures")
     store = Store(options.work / "cache")
-    takes: dict[tuple[str, str], dict[str, list[dict]]] = {}
-    few: dict[str, dict[int, list[float]]] = {}
-    singles: dict[str, list[tuple[int, dict[str, float]]]] = {}
-    for source in TASK_SOURCES:
-        if options.only.lower() not in source.name.lower():
-            continue
-        for folder, prepared in tasks_of(source, options.data, store):
-            print(f"{source.name}: {folder}", flush=True)
-            everything = range(len(prepared.times))
-            score = partial(scores, prepared, source)
-            takes[source.name, folder] = {
-                method: [
-                    kept(f"{folder}/{method}/{seed}", partial(score, method, seed, everything))
-                    for seed in range(options.seeds)
-                ]
-                for method in METHODS
-            }
-            few[folder] = _few(kept, folder, score, len(prepared.times))
-            for position in everything:
-                row = kept(f"{folder}/alone/{position}", partial(worth, prepared, source, position))
+    for folder, prepared in tasks_of(source, options.data, store):
+        print(f"{source.name}: {folder}", flush=True)
+        everything = range(len(prepared.times))
+        score = partial(scores, prepared, source)
+        measured.takes[source.name, folder] = {
+            method: [
+                kept(f"{folder}/{method}/{seed}", partial(score, method, seed, everything))
+                for seed in range(options.seeds)
+            ]
+            for method in METHODS
+        }
+        measured.few[folder] = _few(kept, folder, score, len(prepared.times))
+        for position in everything:
+            ways = {"alone": None, **({"trained": store} if options.trained else {})}
+            for way, learned_in in ways.items():
+                if way == "trained" and position % 2 == 0:
+                    continue
+                make = partial(worth, prepared, source, learned_in, position)
+                row = kept(f"{folder}/{way}/{position}", make)
                 if row is not None:
-                    singles.setdefault(source.name, []).append((position, row))
-    table_of_takes(takes)
-    table_of_few(few)
-    table_of_singles(singles)
+                    measured.rows(way, source.name).append((position, row))
 
 
 def _few(

@@ -15,6 +15,7 @@ from markdown import PAGE_WIDTH, code_lines, tables, visible_width
 
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
+from stepreel.evaluation.metrics.storyboard_worth import MEASURES
 from stepreel.evaluation.results import Results
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -247,7 +248,7 @@ def test_decoders_are_measured_and_finished_figures_are_kept(tmp_path):
         hands = 3 * np.eye(4)[labels] + rng.normal(size=(len(labels), 4))
         times = np.arange(len(labels)) / 5
         np.savez(folder / f"take{number}.npz", times=times, hands=hands, labels=labels)
-    options = ("--work", tmp_path / "work", "--seeds", 1, "--only", "bimacs")
+    options = ("--work", tmp_path / "work", "--seeds", 1, "--only", "bimacs", "--trained")
     first = run("accuracy.py", tmp_path / "data", *options)
     assert first.returncode == 0, first.stderr
     rows = {line.split("|")[1].strip(): line for line in first.stdout.splitlines() if "|" in line}
@@ -257,3 +258,35 @@ def test_decoders_are_measured_and_finished_figures_are_kept(tmp_path):
     again = run("accuracy.py", tmp_path / "data", *options)
     assert again.stdout == first.stdout
     assert kept == {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("*.json")}
+
+
+def test_the_page_of_decoders_has_every_table(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import accuracy_tables
+    from accuracy import METHODS as COMPARED
+
+    rng = np.random.default_rng(0)
+
+    def figures(method):
+        said = "Steps recur: as they do." if method == "auto" else ""
+        return {"strict": 40 * rng.random(), "egoprocel": 50 * rng.random(), "sentence": said}
+
+    measured = accuracy_tables.Measured(COMPARED, (3, 5))
+    for source, folder in (("Bimacs", "bimacs_zed"), ("OpenPack", "openpack/boxes")):
+        measured.takes[source, folder] = {m: [figures(m), figures(m)] for m in COMPARED}
+        measured.few[folder] = {3: [-1.0, 2.0]}
+        for way in ("alone", "trained"):
+            for position in range(4):
+                row = {f"{m}{s}": rng.random() for m in MEASURES for s in ("", " null")}
+                row |= {"found": 5, "true": 4, "strict": 30.0, "strict null": 31.0}
+                measured.rows(way, source).append((position, row))
+    measured.paper = {"OpenPack": (23.9, 24.9)}
+    monkeypatch.setattr(accuracy_tables, "PAGE", tmp_path / "decoders.md")
+    text = accuracy_tables.decoders_page(measured).read_text()
+    assert "<<" not in text
+    assert "| OpenPack | " in text
+    assert "23.9 / 24.9" in text
+    assert "bimacs_zed (chosen on)" in text
+    assert "+0.5 (−1.0)" in text
+    assert text.count("× 1.25") == 6
+    assert "mean of 1 not chosen on" in text
