@@ -11,12 +11,15 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 
 import cv2
 from processes import measure
-from recordings import enlarged_sample, looped
+from recordings import camera_like, enlarged_sample, looped
 
 from stepreel.cues import make_cues
 from stepreel.features.extraction import extract_tracks
@@ -26,12 +29,25 @@ from stepreel.video.decode import probe
 from stepreel.video.moments import walk_moments
 
 RATE = 4.0
+PLAIN_LOOP = (sys.executable, Path(__file__).parent / "plain_loop.py")
 
 
 def seconds_of(work) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def cost_of(work) -> tuple[float, float]:
+    """Return seconds, and seconds of all cores together, which other programs disturb less."""
+    before = sum(os.times()[:4])
+    seconds = seconds_of(work)
+    return seconds, sum(os.times()[:4]) - before
+
+
+def cost_of_command(*command: object) -> tuple[float, float]:
+    words = list(map(str, command))
+    return cost_of(lambda: subprocess.run(words, capture_output=True, check=True))
 
 
 def decode_only(video: Path) -> float:
@@ -76,20 +92,44 @@ def extraction(folder: Path) -> None:
     )
 
 
-def run(folder: Path) -> None:
-    """Run the whole command on a ten-minute 720p recording, then with at most 9 kinds."""
-    video = looped(enlarged_sample(folder), 600, folder / "10min.mp4")
-    decoding = decode_only(video)
-    shutil.rmtree(folder / "cache", ignore_errors=True)
-    first = measure("run", video, "-o", folder / "out", "-q", cache=folder / "cache")
-    again = measure("run", video, "-o", folder / "out", "-q", "-k", 9, cache=folder / "cache")
-    assert first.status == again.status == 0, first.output + again.output
-    print(f"  decoding once with resizing  {decoding:7.1f} s")
-    print(
-        f"  stepreel run, first          {first.seconds:7.1f} s, {first.peak_megabytes:.0f} MB peak"
-    )
-    print(f"  stepreel run, at most 9 kinds {again.seconds:7.1f} s (under 5)")
-    print(f"  ratio {first.seconds / decoding:.2f} (at most 5)")
+def run(folder: Path, options: argparse.Namespace) -> None:
+    """Run the whole command on ten minutes of 720p beside other tools, then with at most 9 kinds.
+
+    The tools take turns, each in a process of its own, and the middle of their times counts.
+    """
+    source = camera_like(options.video, folder)
+    video = looped(source, 600, folder / f"10min-{source.name}")
+    detector = options.scenedetect or shutil.which("scenedetect")
+    costs = defaultdict(list)
+    for turn in range(options.turns):
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        costs["plain PyAV loop"].append(cost_of_command(*PLAIN_LOOP, video))
+        first = measure("run", video, "-o", folder / "out", "-q", cache=folder / "cache")
+        again = measure("run", video, "-o", folder / "out", "-q", "-k", 9, cache=folder / "cache")
+        assert first.status == again.status == 0, first.output + again.output
+        costs["stepreel run, first"].append((first.seconds, first.core_seconds))
+        costs["stepreel run, at most 9 kinds"].append((again.seconds, again.core_seconds))
+        costs["decoding with our previews"].append(cost_of(lambda: decode_only(video)))
+        if detector:
+            command = (detector, "-q", "-i", video, "detect-adaptive")
+            costs["PySceneDetect"].append(cost_of_command(*command))
+        print(f"  turn {turn + 1}: {first.peak_megabytes:.0f} MB peak of stepreel run", flush=True)
+    print_ratios(costs, "plain PyAV loop")
+    if not detector:
+        print("  PySceneDetect is not here (pip install scenedetect opencv-python-headless), or is")
+        print("  elsewhere (--scenedetect PROGRAM)")
+
+
+def print_ratios(costs: Mapping[str, Sequence[tuple[float, float]]], unit: str) -> None:
+    """Print the middle and spread of seconds, and how they compare; of core seconds likewise."""
+    plain, plain_cores = (median(column) for column in zip(*costs[unit], strict=True))
+    for name, pairs in costs.items():
+        times, cores = zip(*pairs, strict=True)
+        print(
+            f"  {name:<30} {median(times):6.1f} s ({min(times):.1f} to {max(times):.1f}), "
+            f"{median(times) / plain:.2f} x plain; {median(cores):6.1f} core seconds, "
+            f"{median(cores) / plain_cores:.2f} x"
+        )
 
 
 def length(folder: Path, minutes: list[int]) -> None:
@@ -129,6 +169,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("build/benchmarks"))
     parser.add_argument("--minutes", type=int, nargs="+", default=[5, 20, 60, 180])
+    parser.add_argument("--video", type=Path, help="for run: a real video to loop, of any length")
+    parser.add_argument("--scenedetect", help="for run: the program, where it is not on the path")
+    parser.add_argument("--turns", type=int, default=3, help="for run: how often each is measured")
     parser.add_argument("parts", nargs="*", default=["extraction", "run", "length", "help"])
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -137,8 +180,10 @@ def main() -> None:
         print(part, flush=True)
         if part == "length":
             length(options.folder, options.minutes)
+        elif part == "run":
+            run(options.folder, options)
         else:
-            {"extraction": extraction, "run": run, "help": help_time}[part](options.folder)
+            {"extraction": extraction, "help": help_time}[part](options.folder)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from limits import HANG_SECONDS
 from markdown import PAGE_WIDTH, code_lines, tables, visible_width
+from videos import gray_steps, steady, write_video
 
 from stepreel.evaluation.methods.catalog import METHODS
 from stepreel.evaluation.metrics.localization import PROTOCOLS
@@ -290,3 +292,23 @@ def test_the_page_of_decoders_has_every_table(tmp_path, monkeypatch):
     assert "+0.5 (−1.0)" in text
     assert text.count("× 1.25") == 6
     assert "mean of 1 not chosen on" in text
+
+
+def test_the_plain_loop_makes_four_pictures_a_second(tmp_path):
+    video = write_video(tmp_path / "a.mp4", steady(45), gray_steps)
+    done = run("plain_loop.py", video)
+    assert (done.stdout, done.stderr) == ("6 pictures\n", "")  # at 0, 0.25, ... 1.25 s
+
+
+def test_a_video_for_benchmarks_is_720p_with_frames_out_of_order(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from recordings import camera_like, looped
+
+    source = write_video(tmp_path / "small.mp4", steady(30), gray_steps)
+    video = looped(camera_like(source, tmp_path), 3, tmp_path / "long.mp4")
+    with av.open(str(video)) as container:
+        stream = container.streams.video[0]
+        shown = [packet.pts for packet in container.demux(stream) if packet.pts is not None]
+        assert (stream.width, stream.height) == (1280, 720)
+    assert len(shown) == 90
+    assert shown != sorted(shown)
