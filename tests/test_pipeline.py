@@ -4,9 +4,11 @@ import subprocess
 import sys
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 from videos import busy_task, steady, write_video
 
 from stepreel import pipeline
+from stepreel.steps.decoders import changes
 from stepreel.system.store import Store
 
 OVERRIDES = {"extract.cues": ["motion"], "key_steps.n_clusters": 3}
@@ -57,6 +59,25 @@ def test_by_default_nothing_is_trained(takes, tmp_path):
     )
     assert (learned.embeddings, learned.model.weights, stages) == (None, {}, [])
     assert not (tmp_path / "models").exists()
+
+
+def test_steps_are_looked_for_without_threads_for_products_of_matrices(
+    takes, tmp_path, monkeypatch
+):
+    threads = set()
+
+    def watched(function):
+        def call(*arguments, **options):
+            threads.update(t["num_threads"] for t in threadpool_info() if t["user_api"] == "blas")
+            return function(*arguments, **options)
+
+        return call
+
+    for module, name in ((changes, "find_changes"), (pipeline, "rate_steps")):
+        monkeypatch.setattr(module, name, watched(getattr(module, name)))
+    with threadpool_limits(2, "blas"):
+        run(takes[:1], tmp_path)
+    assert threads == {1}
 
 
 def test_a_run_without_training_does_not_load_torch():

@@ -34,6 +34,7 @@ from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.steps.evidence import TaskSteps
 from stepreel.steps.key_steps import limit_steps, pick_key_steps
 from stepreel.storyboard.titles import Titles
+from stepreel.system.cores import one_thread
 from stepreel.system.machine import Device
 from stepreel.system.store import Store
 from stepreel.task import Task, load_task
@@ -196,7 +197,8 @@ def find_task_steps(
         pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)
     ]
-    rated = rate_steps(TaskSteps(recordings, learned.decoded.again, picked, task.settings))
+    with one_thread("blas"):
+        rated = rate_steps(TaskSteps(recordings, learned.decoded.again, picked, task.settings))
     shown = [limit_steps(key_steps, choice.top) for key_steps in rated]
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
     parts = zip(task.recordings.items(), embeddings, clusterings, shown, learned.notes, strict=True)

@@ -27,6 +27,8 @@ BRING_THREADS = ("numpy", "scipy.linalg", "sklearn.cluster", "torch")
 
 def one_thread(*libraries: Library) -> AbstractContextManager[Any]:
     """Keep libraries from starting threads of their own while the context lasts."""
+    if "blas" in libraries:
+        import scipy.linalg  # noqa: F401 - has a BLAS of its own; what is loaded can be limited
     limited: AbstractContextManager[Any] = _controller().limit(limits=dict.fromkeys(libraries, 1))
     return limited
 

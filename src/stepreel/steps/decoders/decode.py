@@ -46,7 +46,8 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
     if find_again is None:
         raise ModelError(f"the decoder {name!r} cannot find its kinds of steps in later takes")
     try:
-        decoded = find_again(takes, model.kinds)
+        with one_thread("blas"):
+            decoded = find_again(takes, model.kinds)
     except KeyError as missing:
         raise ModelError(
             f"the model has no array {missing} for the decoder {name!r}; copy the model again, "
