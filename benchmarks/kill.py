@@ -66,8 +66,6 @@ def one_round(
 ) -> tuple[str, dict[str, bytes | None]]:
     """Kill one of several runs after some seconds, let the others finish, and start it again."""
     output, cache = runs.folder / f"out-{number}", runs.folder / f"cache-{number}"
-    if number % 4:  # otherwise most kills would hit the export of the network
-        shutil.copytree(runs.folder / "cache" / "backbones", cache / "backbones")
     first, *others = [runs.start(output, cache) for _ in range(n_runs)]
     time.sleep(after)
     first.kill()

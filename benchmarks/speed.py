@@ -138,8 +138,6 @@ def length(folder: Path, minutes: list[int]) -> None:
     for number in minutes:
         video = looped(enlarged_sample(folder), 60 * number, folder / f"{number}min.mp4")
         shutil.rmtree(folder / "cache-length", ignore_errors=True)
-        (folder / "cache-length").mkdir(parents=True)
-        shutil.copytree(folder / "backbones", folder / "cache-length" / "backbones")
         done = measure("run", video, "-o", folder / "out", "-q", cache=folder / "cache-length")
         assert done.status == 0, done.output
         print(

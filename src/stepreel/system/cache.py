@@ -42,7 +42,8 @@ UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 FOLDERS = ("recordings", "models", "predictions", "measures", "backbones")
 _RECORDING = r"recordings/[0-9a-f]{32}(@[^/]+)?"
 _DIGEST = r"[0-9a-f]{16}"
-# Plug-ins keep files of their own in backbones/: there, only the names of our network count.
+# Plug-ins keep files of their own in backbones/: there, only names of the network that earlier
+# versions kept count.
 _ENTRY = (
     rf"({_RECORDING}/[^/]+-{_DIGEST}|models/model-{_DIGEST}|(predictions|measures)/[^/]+-{_DIGEST}"
     rf"|backbones/efficientnet-lite0-[0-9a-f]{{8}}-{_DIGEST})"

@@ -173,7 +173,7 @@ def pick_device(name: Device = "auto") -> torch.device:
 
 
 def cache_folder() -> Path:
-    """Return the folder in which features, models and the exported network are cached.
+    """Return the folder in which features, models and more are cached.
 
     The environment variable `STEPREEL_CACHE` overrides the default.
     """

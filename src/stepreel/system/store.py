@@ -205,7 +205,7 @@ class Store:
 
     @property
     def backbones(self) -> Path:
-        """Folder of exported networks."""
+        """Folder that every cue gets in `prepare`, and that is kept between runs."""
         return self.root / "backbones"
 
 
