@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import av
 import numpy as np
 import pytest
 from videos import frame_number, gray, gray_steps, steady, write_audio, write_video
 
 from stepreel.errors import RecordingError
-from stepreel.video.decode import Decoding, fingerprint_of, probe, stamps_are_scrambled
+from stepreel.video.decode import (
+    Decoding,
+    Shrinker,
+    fingerprint_of,
+    probe,
+    stamps_are_scrambled,
+)
 from stepreel.video.moments import walk_moments
 
 
@@ -208,3 +215,16 @@ def test_names_that_look_like_protocols_or_options_are_plain_names(tmp_path, mon
 )
 def test_decoding_timestamps_are_used_where_only_they_increase(shown, decoded, scrambled):
     assert stamps_are_scrambled(list(zip(shown, decoded, strict=True))) is scrambled
+
+
+def test_a_shrinker_gives_the_same_pictures_as_a_new_one_for_every_frame(tmp_path):
+    """Also after frames of another size, which set it up again."""
+    noise = np.random.default_rng(0).integers(0, 255, (4, 96, 128, 3), dtype=np.uint8)
+    path = write_video(tmp_path / "a.mp4", steady(4), lambda i: noise[i])
+    with av.open(str(path)) as container:
+        frames = list(container.decode(video=0))
+    frames.insert(2, frames[0].reformat(64, 64))
+    kept = Shrinker((48, 36), "rgb24")
+    for frame in frames:
+        alone = Shrinker((48, 36), "rgb24").shrink(frame)
+        np.testing.assert_array_equal(kept.shrink(frame), alone)

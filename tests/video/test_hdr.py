@@ -12,7 +12,7 @@ from videos import steady, write_video
 
 from stepreel.features.extraction import extract_tracks
 from stepreel.system.store import Store
-from stepreel.video.decode import probe, shrink
+from stepreel.video.decode import Shrinker, probe
 from stepreel.video.hdr import (
     HLG,
     PQ,
@@ -140,7 +140,7 @@ def test_an_ordinary_frame_is_shrunk_by_ffmpeg_alone(tmp_path):
         frame = next(container.decode(video=0))
         for pixel_format in ("rgb24", "gray"):
             plain = frame.reformat(32, 24, pixel_format, interpolation="AREA").to_ndarray()
-            np.testing.assert_array_equal(shrink(frame, (32, 24), pixel_format), plain)
+            np.testing.assert_array_equal(Shrinker((32, 24), pixel_format).shrink(frame), plain)
 
 
 class Brightness:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import cv2
@@ -78,9 +79,7 @@ def remove_camera_motion(flow: Floats) -> Floats:
     Fitted by iteratively re-weighted least squares: pixels that move differently, such as a hand,
     get little weight.
     """
-    height, width, _ = flow.shape
-    y, x = np.mgrid[-0.5 : 0.5 : height * 1j, -0.5 : 0.5 : width * 1j]
-    basis = np.stack([np.ones(flow.shape[:2]), x, y], axis=-1).reshape(-1, 3).astype(np.float32)
+    basis = _affine_basis(*flow.shape[:2])
     observed = flow.reshape(-1, 2)
     weight = np.ones(len(basis), np.float32)
     residual = observed
@@ -93,6 +92,24 @@ def remove_camera_motion(flow: Floats) -> Floats:
     return residual.reshape(flow.shape)
 
 
+@lru_cache(maxsize=4)  # all moments of a recording have the same size
+def _affine_basis(height: int, width: int) -> Floats:
+    """Return 1, x and y of every pixel (H x W, 3); the picture is one unit wide and high."""
+    y, x = np.mgrid[-0.5 : 0.5 : height * 1j, -0.5 : 0.5 : width * 1j]
+    columns = np.stack([np.ones((height, width)), x, y], axis=-1)
+    return columns.reshape(-1, 3).astype(np.float32)
+
+
+@lru_cache(maxsize=4)
+def _cells(height: int, width: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the cell of every pixel (H, W), and how many pixels a cell has, at least 1."""
+    row = np.arange(height) * GRID // height
+    column = np.arange(width) * GRID // width
+    cell = row[:, None] * GRID + column[None, :]
+    count = np.bincount(cell.ravel(), minlength=GRID * GRID)
+    return cell, np.maximum(count, 1).astype(np.float64)
+
+
 def pool_velocity(velocity: Floats) -> Floats:
     """Pool a velocity field (H, W, 2) into GRID x GRID cells of CELL_WIDTH numbers each.
 
@@ -102,15 +119,11 @@ def pool_velocity(velocity: Floats) -> Floats:
     speed: Floats = np.hypot(right, down)
     angle = np.arctan2(down, right)
     sector = np.rint(angle * (DIRECTIONS / (2 * np.pi))).astype(np.int64) % DIRECTIONS
-    height, width = speed.shape
-    row = np.arange(height) * GRID // height
-    column = np.arange(width) * GRID // width
-    cell = row[:, None] * GRID + column[None, :]
+    cell, count = _cells(*speed.shape)
 
     def total(weights: Floats) -> NDArray[np.float64]:
         return np.bincount(cell.ravel(), weights.ravel(), minlength=GRID * GRID).astype(np.float64)
 
-    count = np.maximum(total(np.ones_like(speed)), 1)
     mean_speed = total(speed) / count
     spread = np.sqrt(np.maximum(total(speed * speed) / count - mean_speed**2, 0))
     movement = np.bincount(

@@ -18,6 +18,7 @@ import av
 import numpy as np
 from av.container import InputContainer
 from av.video.frame import VideoFrame
+from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
@@ -138,17 +139,30 @@ def probe(path: Path | str) -> VideoFile:
         )
 
 
-def shrink(frame: VideoFrame, size: tuple[int, int], pixel_format: str) -> Picture:
-    """Resize a frame to an upright picture of `size` (width, height), `rgb24` or `gray`."""
-    turns = quarter_turns(frame)
-    width, height = size if turns % 2 == 0 else size[::-1]
-    if is_hdr(frame):
-        small = to_ordinary_picture(frame, width, height, pixel_format)
-    else:
-        resized = frame.reformat(width, height, pixel_format, interpolation="AREA")
-        small = resized.to_ndarray().astype(np.uint8, copy=False)
-    # Copy even without rotation: FFmpeg pads rows, and optical flow needs contiguous arrays.
-    return np.ascontiguousarray(np.rot90(small, turns))
+class Shrinker:
+    """Resizes frames to upright pictures of `size` (width, height), `rgb24` or `gray`.
+
+    One for all frames of a video: to set up the filters takes as long as resizing a frame.
+    """
+
+    def __init__(self, size: tuple[int, int], pixel_format: str) -> None:
+        self._size = size
+        self._pixel_format = pixel_format
+        self._reformatter = VideoReformatter()  # sets itself up again if frames change
+
+    def shrink(self, frame: VideoFrame) -> Picture:
+        """Return the picture of a frame."""
+        turns = quarter_turns(frame)
+        width, height = self._size if turns % 2 == 0 else self._size[::-1]
+        if is_hdr(frame):
+            small = to_ordinary_picture(frame, width, height, self._pixel_format)
+        else:
+            resized = self._reformatter.reformat(
+                frame, width, height, self._pixel_format, interpolation="AREA"
+            )
+            small = resized.to_ndarray().astype(np.uint8, copy=False)
+        # Copy even without rotation: FFmpeg pads rows, and optical flow needs contiguous arrays.
+        return np.ascontiguousarray(np.rot90(small, turns))
 
 
 def quarter_turns(frame: VideoFrame) -> int:

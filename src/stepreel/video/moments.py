@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from av.video.frame import VideoFrame
 
 from stepreel.types import VideoFile
-from stepreel.video.decode import Decoding, Gap, Picture, display_seconds, frames_from, shrink
+from stepreel.video.decode import Decoding, Gap, Picture, Shrinker, display_seconds, frames_from
 
 PICTURE_PIXELS = 480
 FLOW_PIXELS = 256
@@ -117,13 +117,13 @@ class _MomentBuilder:
     """Builds the moments of one video; each frame is downscaled at most once."""
 
     video: VideoFile
-    _rgb_size: tuple[int, int] = field(init=False)
-    _gray_size: tuple[int, int] = field(init=False)
+    _to_rgb: Shrinker = field(init=False)
+    _to_gray: Shrinker = field(init=False)
 
     def __post_init__(self) -> None:
         size = (self.video.width, self.video.height)
-        self._rgb_size = fit_inside(*size, PICTURE_PIXELS)
-        self._gray_size = fit_inside(*size, FLOW_PIXELS)
+        self._to_rgb = Shrinker(fit_inside(*size, PICTURE_PIXELS), "rgb24")
+        self._to_gray = Shrinker(fit_inside(*size, FLOW_PIXELS), "gray")
 
     def moment(
         self,
@@ -143,12 +143,12 @@ class _MomentBuilder:
 
     def _rgb(self, decoded: _DecodedFrame) -> Picture:
         if decoded.rgb is None:
-            decoded.rgb = shrink(decoded.frame, self._rgb_size, "rgb24")
+            decoded.rgb = self._to_rgb.shrink(decoded.frame)
         return decoded.rgb
 
     def _gray(self, decoded: _DecodedFrame) -> Picture:
         if decoded.gray is None:
-            decoded.gray = shrink(decoded.frame, self._gray_size, "gray")
+            decoded.gray = self._to_gray.shrink(decoded.frame)
         return decoded.gray
 
 

@@ -17,7 +17,7 @@ from stepreel.errors import RecordingError, StoreError
 from stepreel.system.checked_arrays import CheckedArrays, DamagedError
 from stepreel.system.store import Entry
 from stepreel.types import Seconds, VideoFile
-from stepreel.video.decode import Decoding, Picture, frames_from, shrink
+from stepreel.video.decode import Decoding, Picture, Shrinker, frames_from
 from stepreel.video.moments import (
     LEAD_SECONDS,
     PICTURE_PIXELS,
@@ -139,7 +139,7 @@ def picture_at(video: VideoFile, seconds: float) -> bytes:
     if shown is None:
         raise RecordingError(f"{video.name}: no frame can be decoded at {seconds:g} s")
     size = fit_inside(video.width, video.height, PICTURE_PIXELS)
-    return encode_jpeg(shrink(shown, size, "rgb24"), QUALITY)
+    return encode_jpeg(Shrinker(size, "rgb24").shrink(shown), QUALITY)
 
 
 def encode_jpeg(rgb: Picture, quality: int) -> bytes:
