@@ -11,7 +11,7 @@ from stepreel.report.index import rebuild_index
 from stepreel.report.index_contents import IndexContents
 from stepreel.storyboard.editing import seal
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
-from stepreel.storyboard.schema import Storyboard
+from stepreel.storyboard.schema import DecisionFacts, Storyboard
 
 
 def test_the_index_links_every_recording_and_names_the_failed_ones(tmp_path: Path):
@@ -271,3 +271,21 @@ def test_the_index_names_recordings_that_were_edited_by_hand(tmp_path: Path):
     page = write_index(tmp_path, [("one", board), ("two", edited)], failed=[]).read_text()
     assert page.count("edited by hand") == 1
     assert page.index("edited by hand") > page.index("Mine")
+
+
+def test_the_index_says_once_how_all_steps_were_found(tmp_path: Path):
+    found = make_board().model_copy(
+        update={"decision": DecisionFacts(sentence="Steps recur <as they do>.")}
+    )
+    page = write_index(tmp_path, [("a", found), ("b", found)], failed=[]).read_text("utf-8")
+    assert page.count("Steps recur &lt;as they do&gt;.") == 1
+    mixed = write_index(tmp_path, [("a", found), ("b", make_board())], failed=[]).read_text("utf-8")
+    assert "Steps recur" not in mixed
+
+
+def test_unclear_recordings_are_named_one_by_one_only_if_others_are_clear(tmp_path: Path):
+    unclear = make_board().model_copy(update={"notes": [UNCLEAR_NOTE]})
+    page = write_index(tmp_path, [("a", unclear), ("b", unclear)], failed=[]).read_text("utf-8")
+    assert page.count("No clear structure found") == 1
+    mixed = write_index(tmp_path, [("a", unclear), ("b", make_board())], failed=[])
+    assert mixed.read_text("utf-8").count("No clear structure found:") == 1

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from stepreel.report.kind_titles import kind_titles
 from stepreel.report.palette import Kind, kinds_used
+from stepreel.storyboard.review_notes import is_unclear
 from stepreel.storyboard.schema import Storyboard
 
 
@@ -27,13 +28,17 @@ class Spread:
 class Group:
     """Recordings that share their clusters.
 
-    positions  among all recordings of the index
-    is_known   false for storyboards of earlier versions, which do not say what they share
+    positions      among all recordings of the index
+    is_known       false for storyboards of earlier versions, which do not say what they share
+    how_found      how the steps of all of them were found, as a sentence; empty if it differs
+    is_all_unclear whether no clear structure was found in any of several recordings
     """
 
     positions: list[int]
     spreads: list[Spread]
     is_known: bool
+    how_found: str
+    is_all_unclear: bool
 
     @property
     def statement(self) -> str:
@@ -52,9 +57,20 @@ def group_boards(boards: Sequence[Storyboard]) -> list[Group]:
     for position, board in enumerate(boards):
         by_id.setdefault(board.clustering_id, []).append(position)
     return [
-        Group(positions, _spreads([boards[position] for position in positions]), bool(name))
+        _group(positions, [boards[position] for position in positions], is_known=bool(name))
         for name, positions in by_id.items()
     ]
+
+
+def _group(positions: list[int], boards: list[Storyboard], *, is_known: bool) -> Group:
+    sentences = {board.decision.sentence if board.decision else "" for board in boards}
+    return Group(
+        positions,
+        _spreads(boards),
+        is_known=is_known,
+        how_found=sentences.pop() if len(sentences) == 1 else "",
+        is_all_unclear=len(boards) > 1 and all(is_unclear(board) for board in boards),
+    )
 
 
 def _spreads(boards: list[Storyboard]) -> list[Spread]:
