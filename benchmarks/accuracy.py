@@ -6,7 +6,8 @@
 Three tables: takes together (`strict` / `egoprocel` F1, and the choice of `auto` beside the best
 decoder of each task), fewer takes (random subsets), and every recording by itself (`borders` and
 `coverage` above as many equal parts; even and odd recordings apart). Labels are used for scoring
-only. Every figure is kept as it is made, so that the same command continues. `--trained` adds what
+only. Every figure is kept as it is made, so that the same command continues; a change of the code
+starts anew. `--trained` adds what
 stepreel did until 0.1.0 for every odd recording by itself: k-means on an embedding, which is
 trained. `--results` adds the paper's method on takes together, from what benchmarks/results.py has
 measured. `--write` writes docs/results/decoders.md.
@@ -37,6 +38,7 @@ from stepreel.steps.clustering import cluster_recordings
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.decode import decode
 from stepreel.system.files import write_text
+from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Store
 from stepreel.types import Labels, Recording
 
@@ -61,6 +63,14 @@ class Kept:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, json.dumps(make()))
         return json.loads(path.read_text(encoding="utf-8"))
+
+
+def code_version() -> str:
+    """Return a short hash of the code that figures depend on."""
+    code = describe_code(
+        "stepreel.steps.decoders.decode", "stepreel.learn.embeddings", "stepreel.evaluation.prepare"
+    )
+    return str(code["source"])[:8]
 
 
 def settings_of(source: TaskSource, seed: int, decoder: str = "auto") -> Settings:
@@ -175,7 +185,7 @@ def main() -> None:
 
 def measure(source: TaskSource, options: argparse.Namespace, measured: Measured) -> None:
     """Measure all tasks of a source, or read what was kept."""
-    kept = Kept(options.work / "figures")
+    kept = Kept(options.work / "figures" / code_version())
     store = Store(options.work / "cache")
     for folder, prepared in tasks_of(source, options.data, store):
         print(f"{source.name}: {folder}", flush=True)

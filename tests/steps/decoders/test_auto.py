@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from steps.decoders.tasks import agreement, in_order, noise, recurring, takes_of
+from steps.decoders.tasks import (
+    agreement,
+    in_order,
+    means_of,
+    noise,
+    recurring,
+    take_of,
+    takes_of,
+)
 
 from stepreel.steps.decoders import auto, judge
 from stepreel.steps.decoders.judge import (
@@ -20,6 +28,22 @@ def test_steps_that_recur_are_grouped_by_what_they_show():
     assert decoded.used == "hmm"
     assert decoded.decision.sentence == auto.RECUR
     assert agreement(truths, decoded.clusterings) > 0.9
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.6])
+def test_one_order_at_different_speeds_is_not_called_recurring(spread):
+    rng = np.random.default_rng(0)
+    recordings, truths = [], []
+    for number in range(12):
+        lengths = np.maximum(12, 50 * np.exp(spread * rng.normal(size=7))).astype(int)
+        labels = np.repeat(np.arange(7), lengths)
+        take = take_of(labels, f"take{number}", means=means_of(7), rng=rng, noise=2.0)
+        recordings.append(take)
+        truths.append(labels)
+    decoded = auto.decode(takes_of(recordings, **{"key_steps.n_clusters": 7}))
+    assert decoded.decision.sentence == auto.OWN_ORDER
+    assert decoded.decision.figures["visits_per_kind"] < auto.OFTEN
+    assert agreement(truths, decoded.clusterings) > 0.8
 
 
 def test_steps_in_a_fixed_order_are_cut_by_time():

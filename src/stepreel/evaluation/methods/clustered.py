@@ -10,6 +10,7 @@ from stepreel.evaluation.methods.base import Method, MethodRun, Prediction
 from stepreel.features.context import fitted_context
 from stepreel.features.standardise import standardised
 from stepreel.steps.clustering import cluster_recordings
+from stepreel.steps.decoders.few_moments import on_all_moments, with_few_moments
 from stepreel.types import FeatureTrack, Floats, Labels, Recording
 
 
@@ -54,9 +55,11 @@ def _context_kmeans(recordings: Sequence[Recording], run: MethodRun) -> Predicti
     window_seconds = run.settings.loss.window_seconds
 
     def label(some: list[Recording]) -> list[Labels]:
-        _, tracks = fitted_context(some, window_seconds=window_seconds)
+        thinned = [with_few_moments(recording) for recording in some]
+        _, tracks = fitted_context(thinned, window_seconds=window_seconds)
         clusterings = cluster_recordings(tracks, run.n_clusters, seed=run.seed)
-        return [clustering.labels for clustering in clusterings]
+        pairs = zip(clusterings, some, strict=True)
+        return [on_all_moments(clustering, recording).labels for clustering, recording in pairs]
 
     return Prediction.from_labelling(label, recordings)
 

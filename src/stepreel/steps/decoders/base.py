@@ -62,12 +62,14 @@ class Takes:
 class Decision:
     """What a decoder found out about the task, for readers of the storyboard.
 
-    sentence  one plain sentence
-    figures   what the decision rests on, by name
+    sentence         one plain sentence
+    figures          what the decision rests on, by name
+    found_structure  False if the result is hardly more than equal parts
     """
 
     sentence: str
     figures: Mapping[str, float] = field(default_factory=dict)
+    found_structure: bool = True
 
 
 Again = Callable[[int], Sequence[Clustering]]

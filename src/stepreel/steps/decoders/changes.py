@@ -135,9 +135,9 @@ def _clusterings(
 
 def _decision(take: Changes) -> Decision:
     assert take.structure is not None, "structure is only left out when decoding again"
-    sentence = FOUND if take.structure > CLEAR else NOT_FOUND
+    is_clear = take.structure > CLEAR
     figures = {"structure": take.structure, "segments": float(len(take.cuts) - 1)}
-    return Decision(sentence, figures)
+    return Decision(FOUND if is_clear else NOT_FOUND, figures, found_structure=is_clear)
 
 
 def _again(takes: Takes, seed: int) -> list[Clustering]:

@@ -24,6 +24,7 @@ from stepreel.steps.decoders.base import (
     Takes,
     numbered_by_appearance,
 )
+from stepreel.steps.decoders.few_moments import on_few_moments
 from stepreel.steps.decoders.least_durations import most_likely_visits
 from stepreel.steps.decoders.markov_chain import Chain, posterior
 from stepreel.steps.decoders.timed_points import (
@@ -83,6 +84,7 @@ class States:
         return States(self.means[order], self.covariance, chain, self.time_weight)
 
 
+@on_few_moments
 def decode(takes: Takes) -> Decoded:
     """Fit the states to all takes; find the most likely state of every moment."""
     return decode_points(takes, *fit_points(takes), time_weight=0.0)
@@ -102,6 +104,7 @@ def decode_points(
     return Decoded(clusterings, kinds, again=again, used="hmm")
 
 
+@on_few_moments
 def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Find the states of a model in later takes."""
     return find_in_points(takes, points_in(takes, kinds), kinds)

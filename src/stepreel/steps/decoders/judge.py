@@ -139,9 +139,13 @@ def best_time_weight(shares: Values) -> float:
 
 def explains_anything(shares: Values) -> bool:
     """Tell whether the best weight surely explains more than nothing."""
-    n_takes = shares.shape[1]
-    gained = difference(shares[shares.mean(axis=1).argmax()])
-    return n_takes > 1 and gained.mean > as_sure(SURELY, n_takes) * gained.error
+    return is_surely_more(shares[shares.mean(axis=1).argmax()])
+
+
+def is_surely_more(shares: Values) -> bool:
+    """Tell whether one share per take is surely more than nothing, however few takes there are."""
+    gained = difference(shares)
+    return len(shares) > 1 and gained.mean > as_sure(SURELY, len(shares)) * gained.error
 
 
 def as_sure(errors: float, n_takes: int) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from stepreel.steps.decoders import auto, hmm
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Kinds, Takes
+from stepreel.steps.decoders.few_moments import on_few_moments
 from stepreel.steps.decoders.judge import (
     SURELY,
     Difference,
@@ -38,6 +39,11 @@ def decode(takes: Takes) -> Decoded:
     """Label all takes by what was learned across them, if that helps."""
     if len(takes.recordings) == 1:
         return auto.decode(takes)
+    return _decode_together(takes)
+
+
+@on_few_moments
+def _decode_together(takes: Takes) -> Decoded:
     basis, points = fit_points(takes)
     plain = explained_elsewhere(points, takes.n_clusters, seed=takes.seed)
     learned = explained_elsewhere(points, takes.n_clusters, seed=takes.seed, seen_as=seen_refined)
@@ -56,9 +62,10 @@ def decode(takes: Takes) -> Decoded:
         "learning_explains_more": round(gain.mean, 4),
         "learning_explains_more_error": round(gain.error, 4),
     }
-    return replace(decoded, decision=Decision(sentence, figures))
+    return replace(decoded, decision=Decision(sentence, figures, judgement.found_structure))
 
 
+@on_few_moments
 def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Refine later takes as the model's were, and find its states in them."""
     from stepreel.learn.refining import Refiner
