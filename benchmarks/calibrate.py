@@ -34,7 +34,7 @@ CLEAR = 0.25
 FEWEST_CLAIMS = 20
 # Chosen by the log-loss on sources left out (docs/research.md). Choosing inside the fit is less
 # stable: what is chosen changes with every source, and so does what a confidence means.
-EVIDENCE_IN_USE = ("length", "agreement")
+EVIDENCE_IN_USE = ("length", "departure")
 NOISE_WEIGHT = 0.25  # of a source's noise, compared with its recordings
 
 

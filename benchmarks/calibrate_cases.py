@@ -82,6 +82,7 @@ class Case:
     true_step    the true step it is matched with, BACKGROUND if none
     chance_rate  the share of as many equal parts that are right
     is_white     whether the features were recognised as noise
+    found        whether the decoder found more than equal parts; None if it does not say
     """
 
     source: str
@@ -93,6 +94,7 @@ class Case:
     cluster: np.ndarray
     chance_rate: float
     is_white: bool
+    found: bool | None
 
     @property
     def is_noise(self) -> bool:
@@ -235,6 +237,7 @@ def _judge(
             cluster=np.array([segment.cluster for segment in key_steps[position].segments]),
             chance_rate=rate_of_equal_parts(segments, recording.duration_seconds, len(extents)),
             is_white=is_white_noise(task, position),
+            found=decoded.decision.found_structure if decoded.decision else None,
         )
 
 

@@ -98,26 +98,30 @@ def _by_source(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
                 _percent(right.mean()),
                 _percent(chance.mean()),
                 _percent(realised(right, chance)),
-                _clear_recordings([v for case, v in rows if case.source == source], clear),
+                _clear_recordings([row for row in rows if row[0].source == source], clear),
             ]
         )
     head = ["left out", "steps", "stated, mean", "right", "equal parts right", "realised"]
     return markdown([*head, "clear recordings"], lines)
 
 
-def _clear_recordings(values: Sequence[np.ndarray], clear: float) -> str:
-    n_clear = sum(has_clear_structure(v.tolist(), clear) for v in values)
-    return f"{n_clear} of {len(values)}"
+def _clear_recordings(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
+    n_clear = sum(
+        has_clear_structure(values.tolist(), clear, found=case.found) for case, values in rows
+    )
+    return f"{n_clear} of {len(rows)}"
 
 
 def _of_noise(rows: Sequence[tuple[Case, np.ndarray]], clear: float) -> str:
     lines = []
     for kind in NOISE:
-        here = [values for case, values in rows if case.variant == kind]
+        here = [row for row in rows if row[0].variant == kind]
         if not here:
             continue
-        values = np.concatenate(here)
-        unclear = sum(not has_clear_structure(v.tolist(), clear) for v in here)
+        values = np.concatenate([own for _, own in here])
+        unclear = sum(
+            not has_clear_structure(own.tolist(), clear, found=case.found) for case, own in here
+        )
         lines.append(
             [
                 kind,

@@ -23,12 +23,12 @@ SOURCES = ("one", "two", "three")
 
 
 def made_up_cases(rng, n_recordings=60, n_steps=12):
-    """Make cases in which stable recordings are right more often, by a known law."""
+    """Make cases in which steps unlike equal parts are right more often, by a known law."""
     for source in SOURCES:
         for _ in range(n_recordings):
             evidence = {name: rng.normal(size=n_steps) for name in EVIDENCE}
             chance_rate = 0.25
-            odds = np.log(1 / 3) + 2.0 * evidence["agreement"]
+            odds = np.log(1 / 3) + 2.0 * evidence["departure"]
             right = rng.random(n_steps) < probability(odds)
             yield Case(
                 source=source,
@@ -40,6 +40,7 @@ def made_up_cases(rng, n_recordings=60, n_steps=12):
                 cluster=rng.integers(0, 3, n_steps),
                 chance_rate=chance_rate,
                 is_white=False,
+                found=None,
             )
 
 
@@ -68,7 +69,7 @@ def test_a_logistic_model_finds_the_weights_it_was_made_with():
 
 def test_the_stated_confidence_is_met(cases, equal_parts):
     fitted = fit(cases, equal_parts)
-    assert fitted.lift.weights["agreement"].weight > 1
+    assert fitted.lift.weights["departure"].weight > 1
     assert abs(fitted.lift.weights["length"].weight) < 0.1  # it says nothing here
     values = np.concatenate([stated(case, fitted) for case in cases])
     right = np.concatenate([case.right for case in cases])
@@ -97,6 +98,7 @@ def test_repeats_are_counted_where_both_steps_are_confident():
         cluster=np.array([0, 0, 0, 0]),
         chance_rate=0.2,
         is_white=False,
+        found=None,
     )
     values = np.array([0.6, 0.6, 0.6, 0.1])
     assert count_repeats([(case, values)], 0.5) == (2, 1)
@@ -112,6 +114,14 @@ def test_tables_have_counts_beside_every_rate(cases, equal_parts):
     text = tables(cases, [stated(case, fitted) for case in cases], fitted)
     assert "| one | 720 |" in text
     assert "Evidence in use" in text
+
+
+def test_what_the_decoder_says_decides_whether_a_recording_is_clear(cases, equal_parts):
+    fitted = fit(cases, equal_parts)
+    for found, number in ((True, 60), (False, 0)):
+        judged = [replace(case, found=found) for case in cases]
+        text = tables(judged, [np.full(len(case.right), 0.01) for case in judged], fitted)
+        assert f"| {number} of 60 |" in text
 
 
 def test_later_takes_have_a_table_of_their_own_and_change_no_fit(cases, equal_parts):

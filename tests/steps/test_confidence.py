@@ -66,6 +66,13 @@ def test_evidence_of_clear_steps():
     assert not is_white_noise(task, 0)
 
 
+def test_steps_depart_from_equal_parts_by_how_little_they_overlap_them():
+    assert EVIDENCE["departure"](task_of(clear_steps()), 0) == pytest.approx([0, 0, 0])
+    uneven = np.repeat(3 * np.eye(4)[:2], [90, 30], axis=0)  # 22.5 s and 7.5 s; equal: 15 s each
+    found = EVIDENCE["departure"](task_of(uneven, n_clusters=2), 0)
+    assert found == pytest.approx([1 - (15 / 22.5 + 7.5 / 15) / 2] * 2)
+
+
 def test_a_gap_of_years_between_moments_costs_no_memory():
     times = np.arange(120) + np.where(np.arange(120) < 60, 0, 9e8)
     track = FeatureTrack("r", "embedding", times, np.zeros((120, 1), np.float32), times >= 0)
@@ -79,10 +86,11 @@ def test_a_gap_of_years_between_moments_costs_no_memory():
 
 def test_without_a_second_opinion_steps_count_as_stable_as_usual():
     task = replace(task_of(clear_steps()), again=None)
-    level = calibration().lift.weights["agreement"].mean
-    fitted = calibration()
+    level = Weight(mean=1.5, scale=1.0, weight=0.5)
+    lift = LogisticModel(intercept=0.2, weights={"agreement": level})
+    fitted = calibration().model_copy(update={"lift": lift})
     values = confidences(task, 0, fitted)
-    stable = {"length": EVIDENCE["length"](task, 0), "agreement": np.full(3, level)}
+    stable = {"agreement": np.full(3, level.mean)}
     assert values == pytest.approx(state(fitted, chance_inputs(3, 30.0), stable, 3))
 
 

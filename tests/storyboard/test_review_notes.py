@@ -7,6 +7,7 @@ import pytest
 from boards import make_board
 
 from stepreel.config import KeyStepSettings
+from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard import notes
 from stepreel.storyboard.editing import make_consistent, seal, with_titles
@@ -78,6 +79,15 @@ def test_no_clear_structure_is_judged_again_by_the_steps_that_are_left(edit):
     assert edit([UNCLEAR_NOTE], clear_the_first, confidence=0.01) == []
     assert edit([UNCLEAR_NOTE], renamed, confidence=0.01) == [UNCLEAR_NOTE]
     assert edit([OTHER], lambda steps: steps[:2], confidence=0.01) == [OTHER, UNCLEAR_NOTE]
+
+
+def test_what_the_decoder_found_decides_whether_there_is_a_structure():
+    sure, unsure = (found(shown=(0, 1, 0, 2), confidence=value) for value in (0.9, 0.01))
+    nothing = Decision("Little structure found.", found_structure=False)
+    assert notes._unclear_note(sure, nothing) == [UNCLEAR_NOTE]
+    assert notes._unclear_note(unsure, Decision("Steps recur.")) == []
+    noise = found(shown=(0, 1, 0, 2), confidence=0.0)
+    assert notes._unclear_note(noise, Decision("Steps recur.")) == [UNCLEAR_NOTE]
 
 
 def test_steps_that_a_person_made_are_not_unclear(edit):
@@ -175,7 +185,7 @@ def test_a_note_about_unused_titles_is_recognised_as_it_is_written(edit, file):
 
 
 def test_the_note_about_unclear_steps_is_recognised_as_it_is_written(edit):
-    (note,) = notes._unclear_note(found(shown=(0, 1, 0, 2), confidence=0.0))
+    (note,) = notes._unclear_note(found(shown=(0, 1, 0, 2), confidence=0.0), None)
     assert is_unclear(make_board().model_copy(update={"notes": [note]}))
     assert edit([note, OTHER], renamed, confidence=0.01) == [note, OTHER]
     assert edit([note, OTHER], renamed) == [OTHER]

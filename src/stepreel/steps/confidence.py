@@ -133,12 +133,22 @@ def state(
     return confidence
 
 
-def has_clear_structure(values: Sequence[float], clear: float) -> bool:
-    """Tell whether enough steps of a recording are clear.
+def has_clear_structure(
+    values: Sequence[float], clear: float, *, found: bool | None = None
+) -> bool:
+    """Tell whether a recording has a clear structure.
+
+    values  confidences of its steps; enough of them have to be at least `clear`
+    found   whether the decoder found more than equal parts in the task; what it says decides,
+            unless nothing is known of this recording. None if it does not say.
 
     >>> has_clear_structure([0.3, 0.0, 0.1, 0.0], 0.25), has_clear_structure([], 0.25)
     (True, False)
+    >>> has_clear_structure([0.1, 0.1], 0.25, found=True)
+    True
     """
+    if found is not None:
+        return found and max(values, default=0.0) > 0
     n_clear = sum(value >= clear for value in values)
     return n_clear > 0 and n_clear >= CLEAR_SHARE * len(values)
 

@@ -104,6 +104,21 @@ def agreement(task: TaskSteps, position: int) -> Values:
     return np.full(len(values), values.mean() if len(values) else 0.0)
 
 
+def departure(task: TaskSteps, position: int) -> Values:
+    """How far the steps of a recording are, on average, from as many equal parts: 1 - IoU.
+
+    Steps that are equal parts are right as often as those.
+    """
+    extents = task.extents(position)
+    if not len(extents):
+        return np.zeros(0)
+    recording = task.recordings[position]
+    first = float(recording.times[0]) if len(recording.times) else 0.0
+    edges = np.linspace(first, first + recording.duration_seconds, len(extents) + 1)
+    parts = np.stack([edges[:-1], edges[1:]], axis=1)
+    return np.full(len(extents), 1 - _best_overlap(extents, parts).mean())
+
+
 def borders(task: TaskSteps, position: int) -> Values:
     """How much the features change at a step's start and end, compared with elsewhere.
 
@@ -133,6 +148,7 @@ EVIDENCE: Mapping[str, Callable[[TaskSteps, int], Values]] = {
     "margin": margin,
     "stability": stability,
     "agreement": agreement,
+    "departure": departure,
     "borders": borders,
 }
 

@@ -64,7 +64,11 @@ def assemble_storyboard(
         ),
         decision=None
         if decision is None
-        else DecisionFacts(sentence=decision.sentence, figures=dict(decision.figures)),
+        else DecisionFacts(
+            sentence=decision.sentence,
+            figures=dict(decision.figures),
+            found_structure=decision.found_structure,
+        ),
         clustering_id=clustering.clustering_id,
         steps=_steps(
             key_steps.segments, moment_times, titles, with_pictures=thumbnails is not None
@@ -79,7 +83,7 @@ def assemble_storyboard(
         notes=[
             *recording.notes,
             *notes,
-            *notes_on_steps(recording, clustering, key_steps, settings.key_steps, titles),
+            *notes_on_steps(recording, clustering, key_steps, settings.key_steps, titles, decision),
         ],
         settings=_with_number_of_kinds(settings, clustering).model_dump(mode="json"),
         seed=settings.train.seed,

@@ -9,6 +9,7 @@ import numpy as np
 from stepreel.config import KeyStepSettings
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import calibration, has_clear_structure
+from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.letters import letter
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
@@ -24,13 +25,14 @@ def notes_on_steps(
     key_steps: KeySteps,
     settings: KeyStepSettings,
     titles: Titles,
+    decision: Decision | None,
 ) -> list[str]:
     """Return what a reader should know about how the steps were found."""
     return [
         *_still_note(recording),
         *_hidden_note(key_steps, settings),
         *_missing_kinds_note(clustering, key_steps, settings),
-        *_unclear_note(key_steps),
+        *_unclear_note(key_steps, decision),
         *titles.unused_note(segment.cluster for segment in key_steps.segments),
     ]
 
@@ -90,11 +92,12 @@ def _missing_kinds_note(
     return [f"Found {len(visited)} of {requested} kinds of steps: {'; '.join(reasons)}."]
 
 
-def _unclear_note(key_steps: KeySteps) -> list[str]:
-    """Return a note if hardly any step is clear."""
+def _unclear_note(key_steps: KeySteps, decision: Decision | None) -> list[str]:
+    """Return a note if no clear structure was found."""
     segments = [*key_steps.segments, *key_steps.hidden]
     values = [segment.confidence for segment in segments]
-    if not segments or has_clear_structure(values, calibration().clear):
+    found = None if decision is None else decision.found_structure
+    if not segments or has_clear_structure(values, calibration().clear, found=found):
         return []
     return [UNCLEAR_NOTE]
 

@@ -84,6 +84,7 @@ def _judge_structure(notes: list[str], board: Storyboard) -> list[str]:
     if level is None:
         return notes
     values = [step.confidence for step in board.steps if step.margin is not None]
-    if not values or has_clear_structure(values, level):
+    found = None if board.decision is None else board.decision.found_structure
+    if not values or has_clear_structure(values, level, found=found):
         return [note for note in notes if not is_unclear_note(note)]
     return notes if any(map(is_unclear_note, notes)) else [*notes, UNCLEAR_NOTE]
