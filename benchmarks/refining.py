@@ -23,7 +23,7 @@ from stepreel.learn.refining import learn_refiner
 from stepreel.steps.decoders import hmm
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.judge import explained_elsewhere
-from stepreel.steps.decoders.refined import gain_of_learning, refine, seen_refined
+from stepreel.steps.decoders.refined import best_learning, gain_of_learning, refine
 from stepreel.steps.decoders.timed_points import TimedPoints, fit_points
 from stepreel.system.store import Store
 from stepreel.types import Labels
@@ -37,10 +37,11 @@ def labels_in(takes: Takes, points: TimedPoints) -> Labels:
     return hmm.label(takes, points, states)
 
 
-def refined_points(points: TimedPoints, rounds: int, seed: int) -> TimedPoints:
+def refined_points(points: TimedPoints, near: int, rounds: int, seed: int) -> TimedPoints:
     thinned = points.thinned()
     return refine(
-        points, learn_refiner(thinned.features, thinned.lengths, rounds=rounds, seed=seed)
+        points,
+        learn_refiner(thinned.features, thinned.lengths, n_near=near, rounds=rounds, seed=seed),
     )
 
 
@@ -52,14 +53,15 @@ def row_of(source: TaskSource, prepared: PreparedTask, seeds: Sequence[int]) -> 
     for seed in seeds:
         takes = Takes(prepared.recordings, None, settings_of(source, seed))
         _, points = fit_points(takes)
-        ways = [points, *(refined_points(points, rounds, seed) for rounds in ROUNDS)]
+        near = int(takes.window_seconds / points.spacing + 1e-6)
+        ways = [points, *(refined_points(points, near, rounds, seed) for rounds in ROUNDS)]
         found = [labels_in(takes, way) for way in ways]
         k = takes.n_clusters
         scores.append(
             [(score_strict(truth, x, k).f1, score_egoprocel(truth, x, k).f1) for x in found]
         )
         plain = explained_elsewhere(points, k, seed=seed)
-        learned = explained_elsewhere(points, k, seed=seed, seen_as=seen_refined)
+        _, learned = best_learning(takes, points, near)
         gains.append(gain_of_learning(plain, learned))
     cells = [f"{strict:.1f} / {egoprocel:.1f}" for strict, egoprocel in np.mean(scores, axis=0)]
     gain, error = np.mean(gains, axis=0)

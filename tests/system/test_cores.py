@@ -6,7 +6,8 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from limits import HANG_SECONDS
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from stepreel.system.cores import on_all_cores, one_thread
 
@@ -26,12 +27,12 @@ def test_results_are_in_the_order_of_the_items() -> None:
 
 
 def test_every_part_has_one_thread_and_all_are_given_back() -> None:
-    before = blas_threads()
-
-    seen = on_all_cores(lambda _: blas_threads(), range(4))
+    with threadpool_limits(2, "blas"):
+        seen = on_all_cores(lambda _: blas_threads(), range(4))
+        after = blas_threads()
 
     assert all(threads == {1} for threads in seen)
-    assert blas_threads() == before
+    assert after == {2}
 
 
 def test_parts_run_in_other_threads_and_their_errors_arrive() -> None:
@@ -43,11 +44,29 @@ def test_parts_run_in_other_threads_and_their_errors_arrive() -> None:
 
 
 def test_contexts_can_be_nested() -> None:
-    before = blas_threads()
-
-    with one_thread("blas"):
-        with one_thread("blas", "openmp"):
+    with threadpool_limits(2, "blas"):
+        with one_thread("blas"):
+            with one_thread("openmp"), one_thread("blas"):
+                assert blas_threads() == {1}
             assert blas_threads() == {1}
-        assert blas_threads() == {1}
+        assert blas_threads() == {2}
 
-    assert blas_threads() == before
+
+def test_a_context_in_another_thread_leaves_nothing_behind() -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with one_thread("blas"):
+            began.set()
+            may_end.wait(HANG_SECONDS)
+
+    with threadpool_limits(2, "blas"):
+        with one_thread("blas"):
+            thread = threading.Thread(target=other)
+            thread.start()
+            began.wait(HANG_SECONDS)
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+        may_end.set()
+        thread.join(HANG_SECONDS)
+        assert blas_threads() == {2}

@@ -2,7 +2,7 @@
 
 The paper's loss pushes any two moments that are more than σ apart away from each other, so a step
 longer than σ is torn, and nothing ties one take to another. Here nothing is pushed apart. Moments
-attract each other if they are at most about σ apart, or if they are in two takes and each is the
+attract each other if they are at most σ apart, or if they are in two takes and each is the
 other's nearest. What keeps all moments from becoming alike is that features have to stay
 uncorrelated, each with a variance of 1. The nearest moments are found anew before every round, in
 what was learned so far.
@@ -26,12 +26,11 @@ from stepreel.system.cores import one_thread
 Values = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-ROUNDS = 1
 STEPS_PER_ROUND = 100
 BATCH = 512
 HIDDEN = 64
 LEARNING_RATE = 1e-3
-NEAR = 4  # neighbouring moments on either side that attract each other
+MUTUAL = 4  # moments: nearest moments of two takes may miss each other by as many
 UNCORRELATED = 1.0  # weight of staying uncorrelated, next to the attraction of pairs
 
 
@@ -54,14 +53,20 @@ class Refiner:
 
 
 def learn_refiner(
-    features: Values, lengths: Sequence[int], *, rounds: int = ROUNDS, seed: int
+    features: Values, lengths: Sequence[int], *, n_near: int, rounds: int = 1, seed: int
 ) -> Refiner:
-    """Learn from features (T, D) of all takes, one after the other; `lengths` are their moments."""
+    """Learn from the features (T, D) of all takes, one after the other.
+
+    lengths  moments of every take
+    n_near   moments on either side that are within σ, and attract each other
+    """
     with one_thread("openmp"):  # batches are small
-        return _learn(features, lengths, rounds, seed)
+        return _learn(features, lengths, n_near, rounds, seed)
 
 
-def _learn(features: Values, lengths: Sequence[int], rounds: int, seed: int) -> Refiner:
+def _learn(
+    features: Values, lengths: Sequence[int], n_near: int, rounds: int, seed: int
+) -> Refiner:
     generator = torch.Generator().manual_seed(seed)
     weights = _first_weights(features.shape[1], generator)
     x = torch.from_numpy(features.astype(np.float32))
@@ -69,7 +74,7 @@ def _learn(features: Values, lengths: Sequence[int], rounds: int, seed: int) -> 
     optimiser = torch.optim.Adam(weights, lr=LEARNING_RATE)
     for _ in range(rounds):
         across = nearest_in_other_takes(_refined(x, weights).detach().numpy(), lengths)
-        for anchors, others in _batches(take_of, across, generator):
+        for anchors, others in _batches(take_of, across, n_near, generator):
             optimiser.zero_grad()
             loss = _loss(_refined(x[anchors], weights), _refined(x[others], weights))
             loss.backward()  # type: ignore[no-untyped-call]
@@ -105,7 +110,7 @@ def _loss(anchors: Tensor, others: Tensor) -> Tensor:
 def nearest_in_other_takes(features: NDArray[np.floating], lengths: Sequence[int]) -> Indices:
     """Return (T, takes): the moment of every other take that is nearest, if it is mutual; or -1.
 
-    Mutual: the nearest moment there has its own nearest here at most NEAR moments away.
+    Mutual: the nearest moment there has its own nearest here at most MUTUAL moments away.
     """
     ends = np.cumsum(lengths)
     starts = ends - lengths
@@ -120,22 +125,24 @@ def nearest_in_other_takes(features: NDArray[np.floating], lengths: Sequence[int
             distances += squares[start:end, None]
             to, back = distances.argmin(axis=1), distances.argmin(axis=0)
             here = np.arange(end - start)
-            mutual = np.abs(back[to] - here) <= NEAR
+            mutual = np.abs(back[to] - here) <= MUTUAL
             nearest[start:end, other] = np.where(mutual, to + there.start, -1)
-            mutual = np.abs(to[back] - np.arange(len(back))) <= NEAR
+            mutual = np.abs(to[back] - np.arange(len(back))) <= MUTUAL
             nearest[there, one] = np.where(mutual, back + start, -1)
     return nearest
 
 
 def _batches(
-    take_of: Indices, across: Indices, generator: torch.Generator
+    take_of: Indices, across: Indices, n_near: int, generator: torch.Generator
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield pairs that attract: half of them near in time, half in different takes."""
     rng = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator)))
     rows, columns = np.nonzero(across >= 0)
     for _ in range(STEPS_PER_ROUND):
         anchors = rng.integers(len(take_of), size=BATCH)
-        shifts = rng.integers(1, NEAR + 1, size=BATCH) * rng.choice([-1, 1], size=BATCH)
+        shifts = rng.integers(min(1, n_near), n_near + 1, size=BATCH) * rng.choice(
+            [-1, 1], size=BATCH
+        )
         others = np.clip(anchors + shifts, 0, len(take_of) - 1)
         others = np.where(take_of[others] == take_of[anchors], others, anchors)
         if len(rows):

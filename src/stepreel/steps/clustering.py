@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
@@ -58,13 +57,28 @@ def fit_centres(
 def fit_k_means(
     points: NDArray[np.floating], n_clusters: int, *, seed: int, n_init: int = 10
 ) -> KMeans:
-    """Fit k-means to points (N, D), to at most as many clusters as there are points."""
+    """Fit k-means to points (N, D), to at most as many clusters as there are distinct points."""
     from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings(), _threads_for(points):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
-        return KMeans(min(n_clusters, len(points)), n_init=n_init, random_state=seed).fit(points)
+    n_clusters = count_distinct(points, n_clusters)
+    with _threads_for(points):
+        return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(points)
+
+
+def count_distinct(points: NDArray[np.floating], most: int) -> int:
+    """Count the distinct rows of points (N, D), up to `most`.
+
+    >>> count_distinct(np.array([[1.0], [2.0], [1.0]]), 5)
+    2
+    """
+    sample = points[:: max(1, len(points) // (20 * most))]
+    if len(np.unique(sample, axis=0)) >= most:
+        return most
+    for count in range(most):
+        if not len(points):
+            return count
+        points = points[(points != points[0]).any(axis=1)]
+    return most
 
 
 def _threads_for(points: NDArray[np.floating]) -> AbstractContextManager[object]:

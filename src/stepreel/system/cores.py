@@ -7,11 +7,12 @@ those of a decoder that costs more than it gains, and many times more on a busy 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from stepreel.system.machine import usable_cores
 
@@ -25,12 +26,21 @@ Library = Literal["blas", "openmp"]
 BRING_THREADS = ("numpy", "scipy.linalg", "sklearn.cluster", "torch")
 
 
-def one_thread(*libraries: Library) -> AbstractContextManager[Any]:
-    """Keep libraries from starting threads of their own while the context lasts."""
-    if "blas" in libraries:
-        import scipy.linalg  # noqa: F401 - has a BLAS of its own; what is loaded can be limited
-    limited: AbstractContextManager[Any] = _controller().limit(limits=dict.fromkeys(libraries, 1))
-    return limited
+@contextmanager
+def one_thread(library: Library) -> Iterator[None]:
+    """Keep a library from starting threads of its own while the context lasts.
+
+    OpenMP has a limit per thread. BLAS has one for the process: threads that set it and set it back
+    at the same time could leave it behind, so only the main thread does, and computations that are
+    started in other threads merely take longer.
+    """
+    if library == "blas":
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        import scipy.linalg  # noqa: F401 - has a BLAS of its own; only what is loaded is limited
+    with _controller().limit(limits={library: 1}):
+        yield
 
 
 def on_all_cores(function: Callable[[T], R], items: Iterable[T]) -> list[R]:

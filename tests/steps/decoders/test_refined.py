@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from steps.decoders.tasks import agreement, noise, recurring, takes_of
 
+from stepreel.features.feature_files import recording_from_arrays
 from stepreel.steps.decoders import auto, refined
 from stepreel.steps.decoders.judge import explained_elsewhere
 from stepreel.steps.decoders.timed_points import fit_points
@@ -59,7 +60,9 @@ def test_a_model_without_what_was_learned_is_refused():
 
 def test_one_recording_is_cut_where_it_changes():
     takes = takes_of(recurring(1)[0])
-    assert refined.decode(takes).used == "changes"
+    decoded = refined.decode(takes)
+    assert decoded.used == "changes"
+    assert decoded.decision.sentence.endswith(refined.NOT_TRIED)
 
 
 def test_learning_is_judged_on_takes_it_did_not_see():
@@ -69,8 +72,27 @@ def test_learning_is_judged_on_takes_it_did_not_see():
 
     def spy(view, is_known, seed):
         seen.append(is_known.mean())
-        return refined.seen_refined(view, is_known, seed)
+        return refined.seen_refined(4, 1)(view, is_known, seed)
 
     explained_elsewhere(points, 4, seed=0, seen_as=spy)
     assert seen
     assert 0 < min(seen) <= max(seen) < 1
+
+
+def test_moments_farther_apart_than_the_window_do_not_attract(monkeypatch):
+    recordings = recurring(3)[0]
+    slow = [
+        recording_from_arrays(
+            r.name, 20 * r.times, {cue: track.features for cue, track in r.tracks.items()}
+        )
+        for r in recordings
+    ]
+    reach = []
+    monkeypatch.setattr(
+        refined, "best_learning", lambda takes, points, near: reach.append(near) or 1 / 0
+    )
+    for some in (recordings, slow):
+        with pytest.raises(ZeroDivisionError):
+            refined.decode(takes_of(some))
+    assert reach[0] >= 2
+    assert reach[1] == 0

@@ -2,7 +2,7 @@
 
 Every take is cut by itself (change_points.py); then the segments of all takes are grouped into
 kinds (segment_kinds.py), at most K if a number was asked for. Neighbouring segments are of
-different kinds, so no border is lost.
+different kinds, so no border is lost, unless only one kind was asked for.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 Learning (`learn/refining.py`) is tried on some takes and one part of the columns: do kinds found in
 what was learned explain the other columns of the takes left out better than kinds found without?
-Where they surely do, all takes are refined and steps are found in that; else learning changes
-nothing, and the storyboard says so. The rest is as in `auto`.
+How long to learn is chosen by that, too. Where it surely helps, all takes are refined and steps are
+found in that; else learning changes nothing, and the storyboard says so. The rest is as in `auto`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from stepreel.steps.decoders.few_moments import on_few_moments
 from stepreel.steps.decoders.judge import (
     SURELY,
     Difference,
+    Seen,
     as_sure,
     difference,
     explained_elsewhere,
@@ -30,26 +31,32 @@ from stepreel.types import Mask
 if TYPE_CHECKING:
     from stepreel.learn.refining import Refiner
 
+ROUNDS = (1, 3)  # of learning that are tried
 REFINER = "refiner/"  # begins the names of its arrays in a model
 HELPED = "Learning across takes tells more than the features alone, so it was used."
+NOT_TRIED = "Learning across takes needs several, so it was not tried."
 DID_NOT_HELP = "Learning across takes tells no more than the features alone, so it was not used."
 
 
 def decode(takes: Takes) -> Decoded:
     """Label all takes by what was learned across them, if that helps."""
     if len(takes.recordings) == 1:
-        return auto.decode(takes)
+        alone = auto.decode(takes)
+        assert alone.decision is not None
+        sentence = f"{alone.decision.sentence} {NOT_TRIED}"
+        return replace(alone, decision=replace(alone.decision, sentence=sentence))
     return _decode_together(takes)
 
 
 @on_few_moments
 def _decode_together(takes: Takes) -> Decoded:
     basis, points = fit_points(takes)
+    near = int(takes.window_seconds / points.spacing + 1e-6)
     plain = explained_elsewhere(points, takes.n_clusters, seed=takes.seed)
-    learned = explained_elsewhere(points, takes.n_clusters, seed=takes.seed, seen_as=seen_refined)
+    rounds, learned = best_learning(takes, points, near)
     gain = gain_of_learning(plain, learned)
     helps = gain.mean > as_sure(SURELY, len(takes.recordings)) * gain.error
-    refiner = _refiner_of(points, takes.seed) if helps else None
+    refiner = _refiner_of(points, near, rounds, takes.seed) if helps else None
     used = points if refiner is None else refine(points, refiner)
     judgement = auto.judge(takes, used, learned if helps else plain)
     decoded = auto.decode_judged(takes, basis, used, judgement)
@@ -70,15 +77,8 @@ def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Refine later takes as the model's were, and find its states in them."""
     from stepreel.learn.refining import Refiner
 
-    arrays = {
-        name.removeprefix(REFINER): array.astype(np.float64)
-        for name, array in kinds.items()
-        if name.startswith(REFINER)
-    }
-    try:
-        refiner = Refiner(**arrays)
-    except TypeError as problem:
-        raise KeyError(f"{REFINER}…") from problem
+    names = (field.name for field in fields(Refiner))
+    refiner = Refiner(**{name: kinds[f"{REFINER}{name}"].astype(np.float64) for name in names})
     points = refine(points_in(takes, kinds), refiner)
     return replace(hmm.find_in_points(takes, points, kinds), used="refined")
 
@@ -95,20 +95,36 @@ def refine(points: TimedPoints, refiner: Refiner) -> TimedPoints:
     return replace(points, features=features, widths=(features.shape[1],))
 
 
-def _refiner_of(points: TimedPoints, seed: int) -> Refiner:
+def best_learning(takes: Takes, points: TimedPoints, near: int) -> tuple[int, Values]:
+    """Return how many rounds of learning explain most, and the shares that are explained then."""
     check_address_space(SPACE_FOR_LEARNING)
+    tried = {
+        rounds: explained_elsewhere(
+            points, takes.n_clusters, seed=takes.seed, seen_as=seen_refined(near, rounds)
+        )
+        for rounds in ROUNDS
+    }
+    best = max(tried, key=lambda rounds: tried[rounds].mean(axis=1).max())
+    return best, tried[best]
+
+
+def seen_refined(near: int, rounds: int) -> Seen:
+    """Return what learns from the takes that are known, and refines all of them."""
+
+    def refined_view(view: TimedPoints, is_known: Mask, seed: int) -> TimedPoints:
+        known = replace(view, fitted=is_known & view.fitted)
+        if view.features.shape[1] == 0 or not known.fitted.any():
+            return view
+        return refine(view, _refiner_of(known, near, rounds, seed))
+
+    return refined_view
+
+
+def _refiner_of(points: TimedPoints, near: int, rounds: int, seed: int) -> Refiner:
     from stepreel.learn.refining import learn_refiner
 
     thinned = points.thinned()
-    return learn_refiner(thinned.features, thinned.lengths, seed=seed)
-
-
-def seen_refined(view: TimedPoints, is_known: Mask, seed: int) -> TimedPoints:
-    """Learn from the takes that are known, and refine all of them."""
-    if view.features.shape[1] == 0 or not is_known.any():
-        return view
-    known = replace(view, fitted=is_known & view.fitted)
-    return refine(view, _refiner_of(known, seed))
+    return learn_refiner(thinned.features, thinned.lengths, n_near=near, rounds=rounds, seed=seed)
 
 
 REFINED = Decoder(decode, find_again, title="features learned across takes, where that tells more")

@@ -1,4 +1,4 @@
-"""Which segments are of one kind: alike once slow drift is removed. Neighbours never are.
+"""Which segments are of one kind: alike once slow drift is removed. Neighbours are not, if K > 1.
 
 A kind is the mean of its segments in the main directions of every cue. Every take is z-scored by
 itself, so kinds can be compared over takes. These arrays find them again in a later take:
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from stepreel.steps.decoders.change_points import Changes, Values, main_directions, reduced
+from stepreel.steps.decoders.change_points import CLEAR, Changes, Values, main_directions, reduced
 from stepreel.types import Floats, Labels
 
 DIRECTIONS, MEANS = "directions.", "means."
@@ -23,7 +23,11 @@ MOST_ROUNDS = 10  # of moving segments to the nearest kind
 
 
 def learn_kinds(takes: Sequence[Changes], n_kinds: int) -> dict[str, Floats]:
-    """Group the segments of all takes into at most `n_kinds`; empty if nothing ever changes."""
+    """Group the segments of all takes into at most `n_kinds`; empty if nothing ever changes.
+
+    Where all takes are equal parts, no two parts are called alike unless `n_kinds` makes it so.
+    """
+    has_structure = any(take.structure is None or take.structure > CLEAR for take in takes)
     takes = _first_takes([take for take in takes if take.cells])
     if not takes:
         return {}
@@ -32,7 +36,7 @@ def learn_kinds(takes: Sequence[Changes], n_kinds: int) -> dict[str, Floats]:
     cells = [without_drift(take, directions) for take in takes]
     means = [segment_means(x, take.cuts) for x, take in zip(cells, takes, strict=True)]
     halves = [half_distances(x, take.cuts) for x, take in zip(cells, takes, strict=True)]
-    groups = group(means, np.concatenate(halves), n_kinds)
+    groups = group(means, np.concatenate(halves), n_kinds, has_structure=has_structure)
     of_kinds = settle(means, groups).astype(np.float32)
     ends = np.cumsum([x.shape[1] for x in directions.values()])[:-1]
     by_cue = dict(zip(cues, np.split(of_kinds, ends, axis=1), strict=True))
@@ -112,15 +116,18 @@ def half_distances(cells: Values, cuts: Labels) -> Values:
     return distances
 
 
-def group(means: Sequence[Values], halves: Values, n_kinds: int) -> Labels:
+def group(
+    means: Sequence[Values], halves: Values, n_kinds: int, *, has_structure: bool = True
+) -> Labels:
     """Group segments that are clearly alike; if that leaves more than `n_kinds`, go on merging.
 
     Clearly alike: nearer to each other than most segments' two halves are, and than 19 of 20
     neighbours, which differ or there were no border. A kind is as wide as its most unlike two;
     neighbours are grouped only if `n_kinds` leaves no other way.
 
-    means   of the segments of every take, in order
-    halves  of all segments: how far their halves are from each other
+    means          of the segments of every take, in order
+    halves         of all segments: how far their halves are from each other
+    has_structure  False: nothing is alike, and segments are merged only because of `n_kinds`
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import pdist
@@ -138,7 +145,7 @@ def group(means: Sequence[Values], halves: Values, n_kinds: int) -> Labels:
         limit = min(limit, float(np.quantile(distances[pairs], 0.05)))
     distances[pairs] += distances.max() + 1.0
     tree = linkage(distances, "complete")
-    groups = fcluster(tree, limit, "distance")
+    groups = fcluster(tree, limit, "distance") if has_structure else np.arange(1, n + 1)
     if groups.max() > n_kinds:
         groups = fcluster(tree, n_kinds, "maxclust")
     return np.asarray(groups, np.int64) - 1

@@ -39,6 +39,7 @@ class TimedPoints:
     fitted    (T,) the moments that are enough to fit something to
     lengths   moments of every take
     widths    columns of every cue
+    spacing   seconds between moments that are fitted to
     """
 
     features: Values
@@ -47,6 +48,7 @@ class TimedPoints:
     fitted: Mask
     lengths: tuple[int, ...]
     widths: tuple[int, ...]
+    spacing: float
 
     def with_time(self, weight: float) -> Values:
         """Return features with time as one more column, of `weight` times their length."""
@@ -117,6 +119,7 @@ def _timed_points(
         fitted=fitted & known if (fitted & known).any() else known,
         lengths=tuple(len(context) for context in contexts),
         widths=tuple(context_widths(basis)),
+        spacing=max(period, *(take.moment_seconds for take in takes.recordings)),
     )
 
 
