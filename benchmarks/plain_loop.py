@@ -22,8 +22,10 @@ def plain_loop(video: str) -> int:
         stream.thread_type = "AUTO"
         scale = LONGER_SIDE / max(stream.width, stream.height)
         width, height = round(stream.width * scale), round(stream.height * scale)
+        first = None
         for frame in container.decode(stream):
-            if frame.time * RATE >= n_pictures:
+            first = frame.time if first is None else first
+            if (frame.time - first) * RATE >= n_pictures:
                 frame.reformat(width, height, "rgb24").to_ndarray()
                 n_pictures += 1
     return n_pictures

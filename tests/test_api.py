@@ -99,8 +99,8 @@ def test_an_embedding_is_learned_for_the_decoder_that_needs_one():
 def test_settings_about_training_have_no_effect_where_nothing_is_trained(caplog):
     usual = find_key_steps(hands(), clusters=4, train__epochs=20, train__seed=1)
     assert caplog.messages == [
-        "train.epochs: no effect, because the decoder auto trains nothing; --decoder kmeans "
-        "(key_steps__decoder='kmeans') does"
+        "train.epochs: no effect with the decoder auto; --decoder kmeans "
+        "(key_steps__decoder='kmeans') uses it"
     ]
     assert usual.settings.train.epochs == 20
     caplog.clear()

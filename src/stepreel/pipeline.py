@@ -144,7 +144,7 @@ def learn_task(
     nothing_to_note: list[list[str]] = [[] for _ in recordings]
     if model is not None:
         asked = task.settings.key_steps.model_copy(update={"decoder": model.card.decoder})
-        check_number_of_steps(asked, len(recordings))
+        check_number_of_steps(asked, len(recordings), of_model=True)
         embeddings = None
         if model.weights:
             from stepreel.learn.inference import embed_with_model
@@ -176,6 +176,7 @@ def _model(task: Task, decoded: Decoded, training: TrainedWeights | None) -> Tas
     """Return what finds the same kinds of steps in later takes; None if nothing can."""
     if not decoded.kinds:
         return None
+    decision = decoded.decision
     return build_model(
         list(task.recordings.values()),
         task.settings,
@@ -183,6 +184,8 @@ def _model(task: Task, decoded: Decoded, training: TrainedWeights | None) -> Tas
         decoded.kinds,
         n_clusters=decoded.clusterings[0].n_clusters,
         decoder=decoded.used,
+        how_found=decision.sentence if decision else "",
+        found_structure=decision.found_structure if decision else None,
     )
 
 

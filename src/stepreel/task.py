@@ -92,8 +92,8 @@ def _check_decoder(settings: Settings, overrides: Mapping[str, object] | None) -
     check_decoder(decoder)
     if unused := settings_without_effect(overrides or (), decoder):
         log.warning(
-            "%s: no effect, because the decoder %s trains nothing; --decoder kmeans "
-            "(key_steps__decoder='kmeans') does",
+            "%s: no effect with the decoder %s; --decoder kmeans (key_steps__decoder='kmeans') "
+            "uses it",
             ", ".join(unused),
             decoder,
         )

@@ -10,7 +10,7 @@ from steps.decoders.tasks import recurring
 
 from cli.commands import stepreel
 
-UNTRAINED = ("hmm", "clock", "changes", "auto")
+UNTRAINED = ("hmm", "clock", "changes", "auto", "refined")
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_a_number_of_steps_is_refused_with_a_model_that_cannot_choose_it(takes, 
     again = ("run", files[3], "--model", tmp_path / "out", "-o", tmp_path / "new", "--steps", 3)
     done = stepreel(*again, cache=tmp_path)
     assert done.returncode == 2
-    assert "does not go with the decoder clock" in done.stderr
+    assert "does not go with this model, whose decoder is clock" in done.stderr
 
 
 def test_training_for_a_decoder_that_needs_none_is_refused(takes, tmp_path):

@@ -13,7 +13,7 @@ from stepreel.cues.checkpoint import MAGIC_NUMBER, read_checkpoint
 
 
 def assert_read_as_by_torch(path):
-    ours, theirs = read_checkpoint(path), torch.load(path, weights_only=True)
+    ours, theirs = read_checkpoint(path.read_bytes()), torch.load(path, weights_only=True)
     assert list(ours) == list(theirs)
     for name, tensor in theirs.items():
         assert ours[name].dtype == tensor.numpy().dtype
@@ -48,7 +48,7 @@ def test_code_in_a_checkpoint_is_not_run(tmp_path, monkeypatch):
     pieces = [MAGIC_NUMBER, 1001, {}, {"weight": Intruder()}, []]
     path.write_bytes(b"".join(pickle.dumps(piece, protocol=2) for piece in pieces))
     with pytest.raises(pickle.UnpicklingError, match="a checkpoint of tensors does not need"):
-        read_checkpoint(path)
+        read_checkpoint(path.read_bytes())
     assert not Path("was-run").exists()
 
 
@@ -59,4 +59,13 @@ def test_a_tensor_outside_of_its_storage_is_refused(tmp_path):
     shape = content.index(b"K\x03\x85")  # the tuple (3,)
     path.write_bytes(content[: shape + 1] + b"\x09" + content[shape + 2 :])
     with pytest.raises(pickle.UnpicklingError, match="outside of its storage"):
-        read_checkpoint(path)
+        read_checkpoint(path.read_bytes())
+
+
+@pytest.mark.parametrize("tensors", [[1, 2], {"weight": 3}, {"weight": None}])
+def test_what_is_no_tensor_is_refused(tensors):
+    pieces = [MAGIC_NUMBER, 1001, {}, tensors, []]
+    content = b"".join(pickle.dumps(piece, protocol=2) for piece in pieces)
+    for part in (content, content[:40], b""):
+        with pytest.raises(pickle.UnpicklingError):
+            read_checkpoint(part)

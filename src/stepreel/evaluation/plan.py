@@ -120,7 +120,7 @@ def notes_on_settings(plan: Plan) -> list[str]:
     unused = settings_without_effect(plan.overrides, decoder)
     if not unused:
         return []
-    return [f"{', '.join(unused)}: no effect, because the decoder {decoder} trains nothing"]
+    return [f"{', '.join(unused)}: no effect with the decoder {decoder}"]
 
 
 def choose_methods(

@@ -62,6 +62,10 @@ class ModelCard(BaseModel):
     cues: dict[str, CueCard] = Field(min_length=1, description="The first is the main cue.")
     settings: Annotated[Settings, BeforeValidator(without_retired)]
     decoder: str = Field("kmeans", description="The decoder that finds the kinds of steps.")
+    how_found: str = Field("", description="How its kinds of steps were found, as a sentence.")
+    found_structure: bool | None = Field(
+        None, description="False if its steps were hardly more than equal parts; null: not known."
+    )
     recordings: list[str] = Field(description="Names of the recordings it was made from.")
     epochs: int
     loss: float | None = Field(description="Loss of the last epoch; null without training.")
@@ -136,6 +140,8 @@ def build_model(
     *,
     n_clusters: int,
     decoder: str = "kmeans",
+    how_found: str = "",
+    found_structure: bool | None = None,
 ) -> TaskModel:
     """Build the model of what was found in `recordings`."""
     first = recordings[0]
@@ -148,6 +154,8 @@ def build_model(
         },
         settings=settings,
         decoder=decoder,
+        how_found=how_found,
+        found_structure=found_structure,
         recordings=[recording.name for recording in recordings],
         epochs=0 if training is None else len(training.losses),
         loss=None if training is None else training.losses[-1],

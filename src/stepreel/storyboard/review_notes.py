@@ -14,8 +14,8 @@ from stepreel.storyboard.schema import Storyboard
 
 UNCLEAR_NOTE = (
     "No clear structure found: nothing confirms that most of these steps are more reliable than "
-    "equal parts of the recording. Other or more takes of the same task in one run, another number "
-    "of kinds (--clusters) or another cue (--embed-cues) may help."
+    "equal parts of the recording. Other or more takes of the same task in one run, or another cue "
+    "(--embed-cues), may help."
 )
 _UNCLEAR = UNCLEAR_NOTE.partition(":")[0]
 _LIMITED = re.compile(r"(\d{1,9}) of the \d{1,9} steps found are shown, ")

@@ -29,7 +29,7 @@ class LabelledRecording:
 
 @dataclass(frozen=True)
 class LabelledTask:
-    """Recordings of one task, in file-name order; they are learned and clustered together.
+    """Recordings of one task, in file-name order; methods see them together.
 
     group  the dataset this task belongs to; published figures are averages over its tasks
     """

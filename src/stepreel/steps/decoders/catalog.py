@@ -34,6 +34,7 @@ DECODERS: Registry[Decoder] = Registry(
 )
 
 TRAINING = ("loss", "encoder", "train")  # groups of settings
+CHANGES_FOR_ONE = ("auto", "refined")  # decoders that are `changes` for one recording
 ALSO_WITHOUT_TRAINING = ("loss.window_seconds", "train.seed")
 
 
@@ -82,16 +83,31 @@ def describe_decoder(name: str) -> dict[str, object]:
     return {"package": DECODERS.package_of(name), "code": describe_code(module)}
 
 
-def check_number_of_steps(settings: KeyStepSettings, n_recordings: int) -> None:
-    """Raise SettingsError if a number of steps is asked of a decoder that cannot choose it."""
+def check_number_of_steps(
+    settings: KeyStepSettings, n_recordings: int, *, of_model: bool = False
+) -> None:
+    """Raise SettingsError if a number of steps is asked of a decoder that cannot choose it.
+
+    of_model  whether the decoder is that of a model, and cannot be another
+    """
     if settings.n_steps is None or settings.decoder not in DECODERS.own:
         return
-    if settings.decoder == "auto" and n_recordings > 1:
+    if settings.n_clusters == 1 and settings.n_steps not in (1, (1, 1)):
+        raise SettingsError(
+            "--clusters 1 (key_steps.n_clusters) makes one step of everything; for more --steps, "
+            "allow at least 2 kinds, or leave --clusters out"
+        )
+    if of_model and settings.decoder != "changes":
+        raise SettingsError(
+            f"--steps (key_steps.n_steps) does not go with this model, whose decoder is "
+            f"{settings.decoder}; leave --steps out, or run without --model"
+        )
+    if settings.decoder in CHANGES_FOR_ONE and n_recordings > 1:
         raise SettingsError(
             "--steps (key_steps.n_steps) is for one recording; of several, the number of kinds can "
             "be chosen (--clusters), or each be cut by itself (--decoder changes)"
         )
-    if settings.decoder not in ("auto", "changes"):
+    if settings.decoder not in (*CHANGES_FOR_ONE, "changes"):
         raise SettingsError(
             f"--steps (key_steps.n_steps) does not go with the decoder {settings.decoder}; use "
             "--decoder changes, or --clusters for the number of kinds"

@@ -50,6 +50,11 @@ def decode_points(takes: Takes, points: TimedPoints) -> Decoded:
 def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Cut later takes at the same shares."""
     clock = SharedClock(kinds["borders"].astype(np.float64), kinds["steps"].astype(np.float64))
+    ends = clock.borders[[0, -1]] if clock.borders.ndim == 1 and clock.borders.size > 1 else (1, 0)
+    if not np.allclose(ends, (0, 1)) or (np.diff(clock.borders) < 0).any():
+        raise ValueError("borders do not lead from 0 to 1")
+    if clock.steps.ndim != 2 or clock.steps.shape[1] != len(clock.borders) - 1:
+        raise ValueError(f"{len(clock.borders) - 1} steps, but probabilities {clock.steps.shape}")
     return _decoded(takes, clock)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from stepreel.config import MOST_CLUSTERS
 from stepreel.errors import ModelError, PluginError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, kinds_id
-from stepreel.steps.decoders.base import Decoded, Takes, with_id
+from stepreel.steps.decoders.base import Decision, Decoded, Takes, with_id
 from stepreel.steps.decoders.catalog import DECODERS
 from stepreel.system.cores import one_thread
 
@@ -60,14 +60,24 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
             raise PluginError(
                 f"the decoder {name} failed ({type(problem).__name__}: {problem})"
             ) from problem
-        if not isinstance(problem, ValueError | IndexError | np.linalg.LinAlgError):
+        if not isinstance(problem, ValueError | IndexError | TypeError | np.linalg.LinAlgError):
             raise
         raise ModelError(
             f"the model's arrays for the decoder {name!r} do not fit together ({problem}); copy "
             "the model again, or make it again"
         ) from None
     _check(name, decoded, takes)
-    return replace(with_id(decoded, model.clustering_id), used=name)
+    decision = decoded.decision or _decision_of(model)
+    return replace(with_id(decoded, model.clustering_id), used=name, decision=decision)
+
+
+def _decision_of(model: TaskModel) -> Decision | None:
+    """Say how the kinds of steps were found in the first place, if the model knows."""
+    card = model.card
+    if not card.how_found:
+        return None
+    sentence = f"Kinds of steps of an earlier run were found again. In that run: {card.how_found}"
+    return Decision(sentence, found_structure=card.found_structure is not False)
 
 
 def _check(name: str, decoded: object, takes: Takes) -> None:

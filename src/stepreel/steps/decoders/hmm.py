@@ -39,6 +39,7 @@ from stepreel.types import Clustering, Labels
 
 ROUNDS = 6  # of expectation and maximisation
 SHRINKAGE = 0.5  # of the covariance towards its diagonal: there are few takes
+LARGEST = 1e9  # number in a model: features are z-scored
 PRIOR_MOVES = 1.0  # added to the number of moves between any two states
 
 
@@ -242,7 +243,11 @@ def _states_from(kinds: Kinds) -> States:
     if min(start.min(), transition.min()) < 0 or not start.sum() * transition.sum(axis=1).min() > 0:
         raise ValueError("moves between states need positive probabilities")
     chain = Chain(start / start.sum(), transition / transition.sum(axis=1, keepdims=True))
-    return States(**arrays, chain=chain, time_weight=float(kinds["time_weight"][0]))
+    weight = kinds["time_weight"].reshape(-1)
+    numbers = np.concatenate([arrays["means"].ravel(), arrays["covariance"].ravel(), weight])
+    if len(weight) != 1 or weight[0] < 0 or np.abs(numbers).max() > LARGEST:
+        raise ValueError(f"means, covariance or time beyond {LARGEST:g}")
+    return States(**arrays, chain=chain, time_weight=float(weight[0]))
 
 
 HMM = Decoder(decode, find_again, title="a hidden Markov model on what moments show")
