@@ -84,7 +84,7 @@ def verdict(measured: dict[str, Results]) -> str:
         return sum(lead.is_clear and lead.points > 0 for lead in leads)
 
     return (
-        f"By more than the spread over seeds, `stepreel` beats the best of six null baselines on "
+        f"By more than the spread over seeds, `stepreel` beats the best of seven null baselines on "
         f"{wins('stepreel')} of\n{len(SETS)} sets, and the paper's method beats it on "
         f"{wins('paper')}:"
     )

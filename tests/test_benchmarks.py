@@ -193,8 +193,8 @@ def test_every_figure_has_its_place_on_a_page(result_pages):
 def test_a_lead_within_the_spread_over_seeds_is_not_counted(result_pages):
     text = " ".join(result_pages["results"].split())
     assert (
-        "By more than the spread over seeds, `stepreel` beats the best of six null baselines on 1 "
-        "of 7 sets, and the paper's method beats it on 0:"
+        "By more than the spread over seeds, `stepreel` beats the best of seven null baselines on "
+        "1 of 8 sets, and the paper's method beats it on 0:"
     ) in text
 
 

@@ -9,7 +9,14 @@ from stepreel import __version__
 def test_info_shows_versions_cues_decoders_cores_and_cache(tmp_path):
     done = stepreel("info", cache=tmp_path)
     assert done.returncode == 0, done.stderr
-    for words in ["appearance, motion", "efficientnet-lite0", "h264", "cores", str(tmp_path)]:
+    for words in [
+        "appearance, motion",
+        "efficientnet-lite0",
+        "h264",
+        "cores",
+        "auto: chosen",
+        str(tmp_path),
+    ]:
         assert words in done.stdout
 
 

@@ -61,6 +61,9 @@ def info(cache: Cache = None) -> None:
         }
         for name, value in rows.items():
             show(_row(name, value))
+            if name == "decoders":
+                for line in _titles(registries[name]):
+                    show(_row("", line))
         for problem in _problems(registries):
             show(_row("unusable", problem))
 
@@ -101,6 +104,12 @@ def _names(registry: Registry[Any]) -> str:
         for origin in registry.origins()
         if not origin.problem
     )
+
+
+def _titles(registry: Registry[Any]) -> list[str]:
+    """Say of every usable extension that has a title what it does."""
+    usable = [origin.name for origin in registry.origins() if not origin.problem]
+    return [f"{name}: {registry[name].title}" for name in usable if registry[name].title]
 
 
 def _problems(registries: Mapping[str, Registry[Any]]) -> list[str]:
