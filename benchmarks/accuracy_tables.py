@@ -30,6 +30,8 @@ FOLDER_OF = {  # of benchmarks/results.py, by source
     "CaptainCook4D": "captaincook4d",
 }
 CHOSEN_ON = {folder for source in TASK_SOURCES for folder in source.choosing}
+DECODERS = ("equal-split", "context-kmeans", "hmm", "clock")  # that `auto` can be compared with
+BORDERS = tuple(measure for measure in MEASURES if measure != "coverage")
 UNSEEN = ("Knot_Tying", "Knot_Tying video", "OpenPack", "coffee", "CaptainCook4D")
 
 Row = dict[str, Any]
@@ -99,7 +101,9 @@ def tables(measured: Measured) -> dict[str, str]:
     return {
         "by source": _by_source(measured),
         "gain": _gains(measured),
-        "by task": _by_task(measured),
+        "by task, strict": _by_task(measured, 0),
+        "by task, egoprocel": _by_task(measured, 1),
+        "decisions": _decisions(measured),
         "few takes": _few(measured),
         **{title: _alone(measured.alone, half) for title, half in halves.items()},
         **({"trained, odd recordings": _alone(measured.trained, 1)} if measured.trained else {}),
@@ -162,16 +166,31 @@ def _gains(measured: Measured) -> str:
     return markdown(head, rows)
 
 
-def _by_task(measured: Measured) -> str:
+def _by_task(measured: Measured, protocol: int) -> str:
+    """F1 of every method on every task, by one of the two protocols; the highest in bold."""
+    rows = []
+    for task in measured.takes:
+        values = [measured.mean(task, method)[protocol] for method in measured.methods]
+        best = max(values)
+        cells = [f"**{value:.1f}**" if value == best else f"{value:.1f}" for value in values]
+        rows.append([_short(task[1]), *cells])
+    return markdown(["task", *(f"`{method}`" for method in measured.methods)], rows)
+
+
+def _decisions(measured: Measured) -> str:
+    """Tell what `auto` says about every task, and which decoder would have been best."""
     rows = []
     for task, methods in measured.takes.items():
-        means = {method: measured.mean(task, method) for method in methods}
-        best = max((m for m in methods if m not in ("auto", "refined")), key=lambda m: means[m][0])
-        says = sorted({seed["sentence"].split(":")[0] for seed in methods["auto"]})
-        name = f"{task[1]}{' (chosen on)' if task[1] in CHOSEN_ON else ''}"
-        rows.append([name, *map(_pair, means.values()), f"`{best}`", "; ".join(says)])
-    head = ["task", *(f"`{method}`" for method in measured.methods), "best `strict`", "`auto` says"]
-    return markdown(head, rows)
+        best = max(DECODERS, key=lambda method: measured.mean(task, method)[0])
+        sentences = {seed["sentence"].split(":")[0] for seed in methods["auto"]}
+        said = sorted(sentence.replace(" in all takes", "") for sentence in sentences)
+        rows.append([_short(task[1]), f"`{best}`", "; ".join(said)])
+    return markdown(["task", "best `strict`", "`auto` says"], rows)
+
+
+def _short(folder: str) -> str:
+    """Name a task by its own folder; a star marks those that defaults were chosen on."""
+    return f"{folder.split('/')[-1]}{' *' if folder in CHOSEN_ON else ''}"
 
 
 def _few(measured: Measured) -> str:
@@ -183,25 +202,27 @@ def _few(measured: Measured) -> str:
             else "–"
             for n in measured.numbers
         ]
-        rows.append([folder, *cells])
+        rows.append([_short(folder), *cells])
     head = ["`strict` above the equal split", *(f"{n} takes" for n in measured.numbers)]
     return markdown(head, rows)
 
 
 def _alone(singles: Mapping[str, list[tuple[int, Row]]], half: int) -> str:
     """F1 of single recordings, and its lead over as many equal parts; one row per source."""
-    rows = []
+    counts, borders = [], []
     for source, every in singles.items():
         own = [row for position, row in every if position % 2 == half]
         if not own:
             continue
         error = np.exp(np.abs(np.log([row["found"] / row["true"] for row in own])).mean())
         found, true = (np.mean([row[key] for row in own]) for key in ("found", "true"))
-        leads = [_lead(own, measure) for measure in (*MEASURES, "strict")]
-        rows.append([source, str(len(own)), f"{found:.1f} / {true:.1f}", f"× {error:.2f}", *leads])
-    names = [f"`{measure}`" for measure in MEASURES]
-    head = ["source", "n", "found / true", "count error", *names, "`strict-per-video`"]
-    return markdown(head, rows)
+        leads = {measure: _lead(own, measure) for measure in (*MEASURES, "strict")}
+        numbers = [str(len(own)), f"{found:.1f} / {true:.1f}", f"× {error:.2f}"]
+        counts.append([source, *numbers, leads["coverage"], leads["strict"]])
+        borders.append([source, *(leads[measure] for measure in BORDERS)])
+    head = ["source", "n", "found / true", "count error", "`coverage`", "`strict-per-video`"]
+    names = [f"`borders`, {name.replace('s', ' s').replace('%', ' %')}" for name in BORDERS]
+    return f"{markdown(head, counts)}\n{markdown(['source', *names], borders)}"
 
 
 def _lead(rows: Sequence[Row], measure: str) -> str:

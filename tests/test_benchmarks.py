@@ -214,6 +214,7 @@ def test_the_first_page_has_the_headlines_and_links_to_all_others(result_pages):
     )
     assert row in text
     linked = {f"results/{page}.md" for page in result_pages if page != "results"}
+    linked.add("results/decoders.md")  # written by accuracy.py
     assert linked == set(re.findall(r"\((results/[\w-]+\.md)\)", text))
 
 
@@ -288,7 +289,7 @@ def test_the_page_of_decoders_has_every_table(tmp_path, monkeypatch):
     assert "<<" not in text
     assert "| OpenPack | " in text
     assert "23.9 / 24.9" in text
-    assert "bimacs_zed (chosen on)" in text
+    assert "bimacs_zed *" in text
     assert "+0.5 (−1.0)" in text
     assert text.count("× 1.25") == 6
     assert "mean of 1 not chosen on" in text
