@@ -7,10 +7,9 @@ Three tables: takes together (`strict` / `egoprocel` F1, and the choice of `auto
 decoder of each task), fewer takes (random subsets), and every recording by itself (`borders` and
 `coverage` above as many equal parts; even and odd recordings apart). Labels are used for scoring
 only. Every figure is kept as it is made, so that the same command continues; a change of the code
-starts anew. `--trained` adds what
-stepreel did until 0.1.0 for every odd recording by itself: k-means on an embedding, which is
-trained. `--results` adds the paper's method on takes together, from what benchmarks/results.py has
-measured. `--write` writes docs/results/decoders.md.
+starts anew. `--trained` adds what stepreel did until 0.1.0 for every odd recording by itself:
+k-means on an embedding, which is trained. `--results` adds the paper's method on takes together,
+from what benchmarks/results.py has measured. `--write` writes docs/results/decoders.md.
 """
 
 from __future__ import annotations
@@ -68,7 +67,12 @@ class Kept:
 def code_version() -> str:
     """Return a short hash of the code that figures depend on."""
     code = describe_code(
-        "stepreel.steps.decoders.decode", "stepreel.learn.embeddings", "stepreel.evaluation.prepare"
+        "stepreel.steps.decoders.decode",
+        "stepreel.learn.embeddings",
+        "stepreel.evaluation.prepare",
+        "stepreel.evaluation.methods.learned",
+        "stepreel.evaluation.metrics.localization",
+        "stepreel.evaluation.metrics.storyboard_worth",
     )
     return str(code["source"])[:8]
 

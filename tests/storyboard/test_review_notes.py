@@ -85,9 +85,11 @@ def test_what_the_decoder_found_decides_whether_there_is_a_structure():
     sure, unsure = (found(shown=(0, 1, 0, 2), confidence=value) for value in (0.9, 0.01))
     nothing = Decision("Little structure found.", found_structure=False)
     assert notes._unclear_note(sure, nothing) == [UNCLEAR_NOTE]
-    assert notes._unclear_note(unsure, Decision("Steps recur.")) == []
+    assert notes._unclear_note(unsure, Decision("Steps recur.", found_structure=True)) == []
+    assert notes._unclear_note(unsure, Decision("Found by a plug-in.")) == [UNCLEAR_NOTE]
     noise = found(shown=(0, 1, 0, 2), confidence=0.0)
-    assert notes._unclear_note(noise, Decision("Steps recur.")) == [UNCLEAR_NOTE]
+    known = Decision("Steps recur.", found_structure=True)
+    assert notes._unclear_note(noise, known) == [UNCLEAR_NOTE]
 
 
 def test_steps_that_a_person_made_are_not_unclear(edit):

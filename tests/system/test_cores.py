@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from limits import HANG_SECONDS
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from stepreel.system.cores import on_all_cores, one_thread
+from stepreel.system.cores import Library, on_all_cores, one_thread
 
 
 def blas_threads() -> set[int]:
@@ -52,21 +53,35 @@ def test_contexts_can_be_nested() -> None:
         assert blas_threads() == {2}
 
 
-def test_a_context_in_another_thread_leaves_nothing_behind() -> None:
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Set BLAS to two threads, without a context that would set it back."""
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    before = [library.num_threads for library in libraries]
+    for library in libraries:
+        library.set_num_threads(2)
+    yield
+    for library, number in zip(libraries, before, strict=True):
+        library.set_num_threads(number)
+
+
+@pytest.mark.parametrize("library", ["blas", "openmp"])
+def test_a_context_in_another_thread_leaves_nothing_behind(
+    two_threads: None, library: Library
+) -> None:
     began, may_end = threading.Event(), threading.Event()
 
     def other() -> None:
-        with one_thread("blas"):
+        with one_thread(library):
             began.set()
             may_end.wait(HANG_SECONDS)
 
-    with threadpool_limits(2, "blas"):
-        with one_thread("blas"):
-            thread = threading.Thread(target=other)
-            thread.start()
-            began.wait(HANG_SECONDS)
-            assert blas_threads() == {1}
-        assert blas_threads() == {2}
-        may_end.set()
-        thread.join(HANG_SECONDS)
-        assert blas_threads() == {2}
+    with one_thread("blas"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        began.wait(HANG_SECONDS)
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+    may_end.set()
+    thread.join(HANG_SECONDS)
+    assert blas_threads() == {2}

@@ -109,10 +109,9 @@ def run(
     """Find the key steps of one or several recordings of a task.
 
     Several recordings are looked at together: the same step gets the same
-    colour in each storyboard. Nothing is trained, unless the decoder does
-    (kmeans, refined). A second run reuses everything that did not change. A
-    model is written to the output folder: with --model, the same steps are
-    found in later takes.
+    colour in each storyboard. Only the decoders kmeans and refined train. A
+    second run reuses everything that did not change. A model is written to
+    the output folder: with --model, the same steps are found in later takes.
     """
     with report_errors():
         usable = usable_device(device)

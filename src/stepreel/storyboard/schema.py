@@ -133,8 +133,9 @@ class DecisionFacts(Contract):
     figures: dict[str, float] = Field(
         default={}, description="What the decision rests on, by name; docs/method.md explains each."
     )
-    found_structure: bool = Field(
-        default=True, description="False if the steps are hardly more than equal parts."
+    found_structure: bool | None = Field(
+        default=None,
+        description="False if the steps are hardly more than equal parts; null: not known.",
     )
 
 

@@ -39,7 +39,7 @@ def one_thread(library: Library) -> Iterator[None]:
             yield
             return
         import scipy.linalg  # noqa: F401 - has a BLAS of its own; only what is loaded is limited
-    with _controller().limit(limits={library: 1}):
+    with _controller().select(user_api=library).limit(limits=1):
         yield
 
 

@@ -41,7 +41,7 @@ def test_one_order_at_different_speeds_is_not_called_recurring(spread):
         recordings.append(take)
         truths.append(labels)
     decoded = auto.decode(takes_of(recordings, **{"key_steps.n_clusters": 7}))
-    assert decoded.decision.sentence == auto.OWN_ORDER
+    assert decoded.decision.sentence == auto.OWN_TIME
     assert decoded.decision.figures["visits_per_kind"] < auto.OFTEN
     assert agreement(truths, decoded.clusterings) > 0.8
 

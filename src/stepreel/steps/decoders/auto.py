@@ -32,14 +32,15 @@ from stepreel.steps.decoders.judge import (
 from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points
 
 MOSTLY_TIME = 2.0  # weight from which time decides more than what moments show
-OWN_SPEED = 0.25  # weight of time where steps come in one order, but each take has its own speed
+OWN_SPEED = 0.25  # weight of time where kinds have an order, but do not come back
 OFTEN = 1.25  # visits of each kind in a take, from which kinds come back
 
 RECUR = "Steps recur: moments were grouped by what they show."
-OWN_ORDER = (
-    "Steps come in the same order, each take at its own speed: moments were grouped by what they "
-    "show, and a little by when."
+OWN_TIME = (
+    "Each kind of step comes about once in a take, at its own time: moments were grouped by what "
+    "they show, and a little by when."
 )
+WHENEVER = "Steps come at different times in all takes: moments were grouped by what they show."
 BOTH = (
     "Steps come at similar times in all takes: moments were grouped by what they show, and by when."
 )
@@ -54,7 +55,7 @@ LITTLE = "Little structure found: these are close to equal parts; another take o
 class Judgement(NamedTuple):
     """What was found out about a task.
 
-    time_weight     0: steps recur; infinite: they share a clock
+    time_weight     0: only what moments show counts; infinite: takes share a clock
     order           bits per step that order tells more than time
     visits          of each kind of step in a take, without time; 0 if that was not asked
     explained       share of unseen features explained with this weight
@@ -73,9 +74,9 @@ class Judgement(NamedTuple):
     def sentence(self) -> str:
         """Say in one sentence how steps were therefore found."""
         if self.visits:
-            return RECUR if self.visits >= OFTEN else OWN_ORDER
+            return RECUR if self.visits >= OFTEN else OWN_TIME
         if self.time_weight < MOSTLY_TIME:
-            return BOTH
+            return BOTH if self.time_weight else WHENEVER
         if not self.explains:
             return LITTLE
         return MOSTLY if np.isfinite(self.time_weight) else SAME_ORDER

@@ -64,12 +64,13 @@ class Decision:
 
     sentence         one plain sentence
     figures          what the decision rests on, by name
-    found_structure  False if the result is hardly more than equal parts
+    found_structure  False if the result is hardly more than equal parts; None: not known, so the
+                     confidence of steps decides whether a storyboard has a clear structure
     """
 
     sentence: str
     figures: Mapping[str, float] = field(default_factory=dict)
-    found_structure: bool = True
+    found_structure: bool | None = None
 
 
 Again = Callable[[int], Sequence[Clustering]]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.steps.decoders.base import Again, Decoded, Decoder, Kinds, Takes, distance_to_middle
+from stepreel.steps.decoders.few_moments import on_few_moments
 from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points, share_passed
 from stepreel.types import Clustering, Labels
 
@@ -35,6 +36,7 @@ class SharedClock(NamedTuple):
     steps: Values
 
 
+@on_few_moments
 def decode(takes: Takes) -> Decoded:
     """Place the borders of all takes together."""
     _, points = fit_points(takes)
@@ -50,11 +52,10 @@ def decode_points(takes: Takes, points: TimedPoints) -> Decoded:
 def find_again(takes: Takes, kinds: Kinds) -> Decoded:
     """Cut later takes at the same shares."""
     clock = SharedClock(kinds["borders"].astype(np.float64), kinds["steps"].astype(np.float64))
-    ends = clock.borders[[0, -1]] if clock.borders.ndim == 1 and clock.borders.size > 1 else (1, 0)
-    if not np.allclose(ends, (0, 1)) or (np.diff(clock.borders) < 0).any():
+    if clock.borders.ndim != 1 or clock.steps.shape[1:] != (clock.borders.size - 1,):
+        raise ValueError(f"borders {clock.borders.shape}, but probabilities {clock.steps.shape}")
+    if not np.allclose(clock.borders[[0, -1]], (0, 1)) or (np.diff(clock.borders) < 0).any():
         raise ValueError("borders do not lead from 0 to 1")
-    if clock.steps.ndim != 2 or clock.steps.shape[1] != len(clock.borders) - 1:
-        raise ValueError(f"{len(clock.borders) - 1} steps, but probabilities {clock.steps.shape}")
     return _decoded(takes, clock)
 
 

@@ -72,12 +72,15 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
 
 
 def _decision_of(model: TaskModel) -> Decision | None:
-    """Say how the kinds of steps were found in the first place, if the model knows."""
+    """Say how the kinds of steps were found in the first place, if the model knows.
+
+    That they are more than equal parts was found out about other takes; of these it is not known.
+    """
     card = model.card
     if not card.how_found:
         return None
     sentence = f"Kinds of steps of an earlier run were found again. In that run: {card.how_found}"
-    return Decision(sentence, found_structure=card.found_structure is not False)
+    return Decision(sentence, found_structure=False if card.found_structure is False else None)
 
 
 def _check(name: str, decoded: object, takes: Takes) -> None:

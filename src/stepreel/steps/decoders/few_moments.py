@@ -1,7 +1,7 @@
 """Decode a few moments a second only: more show the same, and every one costs time.
 
-It also makes results independent of the rate that features happen to have. In between, a moment is
-of the kind of the nearest moment that was decoded.
+It also makes results independent of the rate that features happen to have. Neighbouring moments are
+decoded as one block, and are of the same kind.
 """
 
 from __future__ import annotations
@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
+from math import ceil
 from typing import Concatenate, ParamSpec
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stepreel.features.context import nearest
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.steps.decoders.base import Again, Decoded, Takes
-from stepreel.steps.decoders.timed_points import every
-from stepreel.types import Clustering, Recording
+from stepreel.types import Clustering, FeatureTrack, Recording
 
 MOST_PER_SECOND = 5.0
-ROUNDING = 1e-6  # of moments that are 1 / MOST_PER_SECOND apart
+ROUNDING = 1e-3  # of a moment: times of features are seldom exact
 
 P = ParamSpec("P")
 DecodeTakes = Callable[Concatenate[Takes, P], Decoded]
@@ -56,40 +54,51 @@ def _spread_again(
     return None if again is None else lambda seed: spread(again(seed))
 
 
+def block_length(recording: Recording) -> int:
+    """Return how many neighbouring moments of a recording are decoded as one."""
+    return max(1, ceil(1 / MOST_PER_SECOND / recording.moment_seconds - ROUNDING))
+
+
 def with_few_moments(recording: Recording) -> Recording:
-    """Return a recording with the first moment of every fifth of a second, or as it is.
+    """Return a recording with one moment per block; as it is if blocks have one moment.
 
     Embeddings would not fit to it any more; only decoders that use none see it.
     """
-    if recording.moment_seconds >= 1 / MOST_PER_SECOND - ROUNDING:
+    length = block_length(recording)
+    if length == 1 or len(recording.times) < length:
         return recording
-    kept = every(recording.times, 1 / MOST_PER_SECOND)
     return FeatureRecording(
         name=recording.name,
         fingerprint=recording.fingerprint,
-        tracks={
-            cue: replace(
-                track,
-                times=track.times[kept],
-                features=track.features[kept],
-                valid=track.valid[kept],
-            )
-            for cue, track in recording.tracks.items()
-        },
+        tracks={cue: _first_valid(track, length) for cue, track in recording.tracks.items()},
         start_seconds=recording.start_seconds,
         path=recording.path,
     )
 
 
+def _first_valid(track: FeatureTrack, length: int) -> FeatureTrack:
+    """Keep the first valid moment of every block; what is left over belongs to the last block."""
+    first = np.arange(len(track.times) // length) * length
+    valid = track.valid[: len(first) * length].reshape(-1, length)
+    return replace(
+        track,
+        times=track.times[first],
+        features=track.features[first + valid.argmax(axis=1)],
+        valid=np.logical_or.reduce(valid, axis=1),
+    )
+
+
 def on_all_moments(clustering: Clustering, recording: Recording) -> Clustering:
-    """Return a clustering of all moments of a recording from one of some of them."""
-    at: NDArray[np.int64] = nearest(clustering.times, recording.times)
-    known = np.any([track.valid for track in recording.tracks.values()], axis=0)
+    """Return a clustering of all moments of a recording from one of its blocks."""
+    if len(clustering.times) == len(recording.times):
+        return clustering
+    blocks = np.arange(len(recording.times)) // block_length(recording)
+    at = np.minimum(blocks, len(clustering.times) - 1)
     return replace(
         clustering,
         times=recording.times,
         labels=clustering.labels[at],
         distances=clustering.distances[at],
         certainty=clustering.certainty[at],
-        excluded=~known,
+        excluded=clustering.excluded[at],
     )

@@ -244,8 +244,10 @@ def _states_from(kinds: Kinds) -> States:
         raise ValueError("moves between states need positive probabilities")
     chain = Chain(start / start.sum(), transition / transition.sum(axis=1, keepdims=True))
     weight = kinds["time_weight"].reshape(-1)
+    if len(weight) != 1 or weight[0] < 0:
+        raise ValueError(f"a weight of time of {weight.tolist()}")
     numbers = np.concatenate([arrays["means"].ravel(), arrays["covariance"].ravel(), weight])
-    if len(weight) != 1 or weight[0] < 0 or np.abs(numbers).max() > LARGEST:
+    if np.abs(numbers).max() > LARGEST:
         raise ValueError(f"means, covariance or time beyond {LARGEST:g}")
     return States(**arrays, chain=chain, time_weight=float(weight[0]))
 
