@@ -255,7 +255,7 @@ def test_decoders_are_measured_and_finished_figures_are_kept(tmp_path):
     first = run("accuracy.py", tmp_path / "data", *options)
     assert first.returncode == 0, first.stderr
     rows = {line.split("|")[1].strip(): line for line in first.stdout.splitlines() if "|" in line}
-    assert "bimacs_zed" in rows
+    assert "bimacs_zed *" in rows
     assert rows["mean of 1"].count("/") == 1
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("*.json")}
     again = run("accuracy.py", tmp_path / "data", *options)
