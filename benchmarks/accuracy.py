@@ -161,12 +161,18 @@ def worth(
     return row
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def common_options(description: str) -> argparse.ArgumentParser:
+    """Return the options of every script that measures on all sources."""
+    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("build/accuracy"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="", help="sources whose names contain this text")
+    return parser
+
+
+def main() -> None:
+    parser = common_options(__doc__)
     parser.add_argument("--trained", action="store_true", help="also train on single recordings")
     parser.add_argument("--results", type=Path, help="folder of benchmarks/results.py")
     parser.add_argument("--write", action="store_true", help="write docs/results/decoders.md")

@@ -8,13 +8,11 @@ learning, with its standard error. Labels are used for scoring only.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from accuracy import settings_of
+from accuracy import common_options, settings_of
 from accuracy_tasks import TASK_SOURCES, TaskSource, tasks_of
 
 from stepreel.evaluation.metrics.localization import score_egoprocel, score_strict
@@ -23,7 +21,12 @@ from stepreel.learn.refining import learn_refiner
 from stepreel.steps.decoders import hmm
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.judge import explained_elsewhere
-from stepreel.steps.decoders.refined import best_learning, gain_of_learning, refine
+from stepreel.steps.decoders.refined import (
+    best_learning,
+    gain_of_learning,
+    moments_within_window,
+    refine,
+)
 from stepreel.steps.decoders.timed_points import TimedPoints, fit_points
 from stepreel.system.store import Store
 from stepreel.types import Labels
@@ -53,7 +56,7 @@ def row_of(source: TaskSource, prepared: PreparedTask, seeds: Sequence[int]) -> 
     for seed in seeds:
         takes = Takes(prepared.recordings, None, settings_of(source, seed))
         _, points = fit_points(takes)
-        near = int(takes.window_seconds / points.spacing + 1e-6)
+        near = moments_within_window(takes, points)
         ways = [points, *(refined_points(points, near, rounds, seed) for rounds in ROUNDS)]
         found = [labels_in(takes, way) for way in ways]
         k = takes.n_clusters
@@ -69,12 +72,7 @@ def row_of(source: TaskSource, prepared: PreparedTask, seeds: Sequence[int]) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--work", type=Path, default=Path("build/accuracy"))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", default="", help="sources whose names contain this text")
-    options = parser.parse_args()
+    options = common_options(__doc__).parse_args()
     head = ["task", "no learning", *(f"{n} rounds" for n in ROUNDS), "explained more, percent"]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for source in TASK_SOURCES:

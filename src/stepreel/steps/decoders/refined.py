@@ -51,7 +51,7 @@ def decode(takes: Takes) -> Decoded:
 @on_few_moments
 def _decode_together(takes: Takes) -> Decoded:
     basis, points = fit_points(takes)
-    near = int(takes.window_seconds / points.spacing + 1e-6)
+    near = moments_within_window(takes, points)
     plain = explained_elsewhere(points, takes.n_clusters, seed=takes.seed)
     rounds, learned = best_learning(takes, points, near)
     gain = gain_of_learning(plain, learned)
@@ -87,6 +87,11 @@ def gain_of_learning(plain: Values, learned: Values) -> Difference:
     """Return how much more is explained, each way with the weight of time that suits it best."""
     best = [shares[shares.mean(axis=1).argmax()] for shares in (learned, plain)]
     return difference(best[0] - best[1])
+
+
+def moments_within_window(takes: Takes, points: TimedPoints) -> int:
+    """Return how many of the moments that are fitted to lie within σ on either side of one."""
+    return int(takes.window_seconds / points.spacing + 1e-6)
 
 
 def refine(points: TimedPoints, refiner: Refiner) -> TimedPoints:
