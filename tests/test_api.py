@@ -12,7 +12,7 @@ import pytest
 from videos import busy_task, steady, write_video
 
 import stepreel
-from stepreel import find_key_steps
+from stepreel import find_key_steps, read_storyboard, tune
 
 LEARN = {"key_steps__decoder": "kmeans", "train__epochs": 20, "train__n_chunks": 32}
 BRIEF = {"key_steps.decoder": "kmeans", "train.epochs": 5, "extract.cues": "motion"}
@@ -199,6 +199,15 @@ def test_or_below_an_output_folder_as_the_command_does(shelf, tmp_path):
     for name in ["storyboard.html", "steps.csv", "steps.md", "chapters.vtt", "chapters.ffmeta"]:
         assert (folder / name).stat().st_size > 50
     assert (tmp_path / "out" / "model" / "model.json").exists()
+
+
+def test_steps_are_chosen_again_from_an_output_folder(shelf, tmp_path):
+    find_key_steps(shelf, tmp_path, cache=False, extract__cues="motion")
+    (fewer,) = tune(tmp_path, top=1)
+    assert len(fewer.steps) == 1
+    (elsewhere,) = tune(tmp_path, tmp_path / "other", clusters=2, key_steps__top=None)
+    assert {step.cluster for step in elsewhere.steps} <= {0, 1}
+    assert len(read_storyboard(tmp_path / "shelf" / "storyboard.json").steps) == 1
 
 
 def test_features_give_a_storyboard_without_pictures(tmp_path):

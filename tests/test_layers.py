@@ -25,12 +25,14 @@ LAYERS = (
     ("steps",),
     ("task",),
     ("storyboard",),
+    ("tuning",),
     ("report",),
     ("result",),
     ("output",),
     ("pipeline",),
+    ("choose_again",),
     ("evaluation",),
-    ("api", "plugins"),
+    ("api", "api_tune", "plugins"),
     ("cli",),
 )
 EVALUATION_LAYERS = (

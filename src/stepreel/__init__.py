@@ -11,6 +11,7 @@
 
     find_key_steps     recordings of one task → their key steps
     load_model         a model, to find the same steps in later recordings
+    tune               the steps of an output folder, chosen again
     evaluate, score    methods, or predictions of your own, against true steps
     read_storyboard    a storyboard.json → Storyboard
     read_results       a results.json → Results
@@ -39,6 +40,7 @@ from stepreel.version import __version__
 
 if TYPE_CHECKING:
     from stepreel.api import Model, find_key_steps, load_model
+    from stepreel.api_tune import tune
     from stepreel.config import Settings, load_settings
     from stepreel.evaluation.results import Results, read_results
     from stepreel.evaluation.run import evaluate
@@ -68,6 +70,7 @@ __all__ = [
     "read_results",
     "read_storyboard",
     "score",
+    "tune",
 ]
 
 _HOME = {
@@ -83,6 +86,7 @@ _HOME = {
     "read_results": "stepreel.evaluation.results",
     "read_storyboard": "stepreel.storyboard.schema",
     "score": "stepreel.evaluation.score_predictions",
+    "tune": "stepreel.api_tune",
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, overload
 
 from stepreel import pipeline
+from stepreel.api_tune import AnyPath, AnyTitles, as_titles
 from stepreel.config import Settings
 from stepreel.errors import OutputError, RecordingError
 from stepreel.features.recording_files import expand_sources
@@ -17,7 +18,6 @@ from stepreel.features.sources import ArraySource, FeatureReading, Source
 from stepreel.learn.model import TaskModel, check_has_encoder, read_model
 from stepreel.report.video import VideoChoice, check_choice
 from stepreel.result import Result
-from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
 from stepreel.system.cache import AnyCache, open_cache
 from stepreel.system.machine import usable_device
 from stepreel.task import Task, load_task
@@ -25,12 +25,8 @@ from stepreel.types import FeatureTrack, Progress, as_names, no_progress
 
 log = logging.getLogger(__name__)
 
-AnyPath = str | PathLike[str]
 AnySource = AnyPath | ArraySource
 """A video, a feature file, or arrays in memory: {"hands": (times, features)}."""
-
-AnyTitles = AnyPath | Mapping[str | int, str]
-"""Titles of kinds of steps and of single steps, or a CSV file of them."""
 
 OnError = Literal["raise", "skip"]
 
@@ -151,7 +147,7 @@ def find_key_steps(
     check_choice(video)
     if not sources:
         raise ValueError("no source given; expected a video, a feature file, arrays, or a list")
-    named = _as_titles(titles, len(sources))
+    named = as_titles(titles, len(sources))
     with open_cache(cache, hold=True) as store:
         task_run = pipeline.run(
             sources,
@@ -281,14 +277,6 @@ def _as_source(source: AnySource) -> Source:
         f"a source is a path or a dict of arrays, not {type(source).__name__}: "
         'find_key_steps("shelf.mp4") or find_key_steps({"hands": (times, features)})'
     )
-
-
-def _as_titles(titles: AnyTitles | None, n_recordings: int) -> Titles | None:
-    if titles is None:
-        return None
-    if isinstance(titles, Mapping):
-        return titles_by_name(titles, n_recordings=n_recordings)
-    return read_titles(Path(titles), n_recordings=n_recordings)
 
 
 def _expand(named: Sequence[Source], times: AnyPath | None) -> tuple[list[Source], bool]:

@@ -53,6 +53,7 @@ def write_task(
     keep_model: bool = False,
     names: Sequence[str],
     failures: Mapping[int, str],
+    folders: Mapping[int, Path] | None = None,
     force: bool = False,
     video: VideoChoice = "link",
     progress: Progress = no_progress,
@@ -67,13 +68,16 @@ def write_task(
     keep_model         whether a model that is there stays, if there is no other: with `--model`
     names              of all sources; with more than one, there is an index. One that is there
                        already goes on listing what earlier runs left in the folder
+    folders            below `output`, by position; if left out, they are named after the recordings
     force              also overwrite storyboards that were edited by hand
     video              what the pages play
     """
     with lock_output(output, progress):
         written = WrittenTask()
+        recordings = {position: result.recording for position, result in results.items()}
+        written.folders = dict(folders or name_folders(recordings, output))
         write = partial(Result.write, video=video, force=force)
-        _write_boards(written, output, results, write, progress)
+        _write_boards(written, results, write, progress)
         if written.boards:
             if model is not None:
                 _write_model(written, output, model)
@@ -125,13 +129,10 @@ def _clustering_id(path: Path) -> str:
 
 def _write_boards(
     written: WrittenTask,
-    output: Path,
     results: Mapping[int, Result],
     write: Callable[..., Storyboard],
     progress: Progress,
 ) -> None:
-    recordings = {position: result.recording for position, result in results.items()}
-    written.folders = name_folders(recordings, output)
     for number, (position, result) in enumerate(results.items(), start=1):
         which = f" {number} of {len(results)}: {result.recording.name}" if len(results) > 1 else ""
         try:

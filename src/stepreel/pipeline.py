@@ -26,7 +26,7 @@ from stepreel.learn.embeddings import learn_embeddings
 from stepreel.learn.model import TaskModel, TrainedWeights, build_model
 from stepreel.output import WrittenTask, write_task
 from stepreel.report.video import VideoChoice
-from stepreel.result import Result
+from stepreel.result import Result, Together
 from stepreel.steps.confidence import rate_steps
 from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
@@ -122,12 +122,14 @@ class LearnedTask:
     embeddings  None where no embedding was needed
     notes       what a reader should know about how each recording was learned
     model       what was learned; None with an earlier model, and if nothing can be found again
+    of_model    whether kinds of an earlier model were found again
     """
 
     embeddings: list[FeatureTrack] | None
     decoded: Decoded
     notes: list[list[str]]
     model: TaskModel | None = None
+    of_model: bool = False
 
 
 def learn_task(
@@ -151,7 +153,8 @@ def learn_task(
 
             embeddings = list(embed_with_model(model, recordings, device=device))
         takes = Takes(recordings, embeddings, task.settings)
-        return LearnedTask(embeddings, find_kinds_again(model, takes), nothing_to_note)
+        decoded = find_kinds_again(model, takes)
+        return LearnedTask(embeddings, decoded, nothing_to_note, of_model=True)
     name = task.settings.key_steps.decoder
     check_number_of_steps(task.settings.key_steps, len(recordings))
     decoder = DECODERS[name]
@@ -200,11 +203,25 @@ def find_task_steps(
         pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)
     ]
+    task_steps = TaskSteps(recordings, learned.decoded.again, picked, task.settings)
     with one_thread("blas"):
-        rated = rate_steps(TaskSteps(recordings, learned.decoded.again, picked, task.settings))
+        rated = rate_steps(task_steps)
     shown = [limit_steps(key_steps, choice.top) for key_steps in rated]
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
-    parts = zip(task.recordings.items(), embeddings, clusterings, shown, learned.notes, strict=True)
+    names = tuple((recording.name, recording.fingerprint) for recording in recordings)
+    together = [
+        Together(names, learned.decoded.used, learned.of_model, again)
+        for again in task_steps.decoded_again
+    ]
+    parts = zip(
+        task.recordings.items(),
+        embeddings,
+        clusterings,
+        shown,
+        learned.notes,
+        together,
+        strict=True,
+    )
     return {
         position: Result(
             recording=recording,
@@ -215,6 +232,7 @@ def find_task_steps(
             decision=learned.decoded.decision,
             learning_notes=tuple(notes),
             titles=titles,
+            together=own,
         )
-        for (position, recording), embedding, clustering, key_steps, notes in parts
+        for (position, recording), embedding, clustering, key_steps, notes, own in parts
     }

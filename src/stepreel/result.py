@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepreel.config import Settings
-from stepreel.errors import ModelError
+from stepreel.errors import ModelError, OutputError, StoreError
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal
+from stepreel.storyboard.folders import path_from
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.storyboard.titles import Titles
 from stepreel.system.locks import lock_output
 from stepreel.system.store import Store
+from stepreel.tuning.keep import FoundSteps, keep
 from stepreel.types import (
     Clustering,
     FeatureTrack,
@@ -31,6 +34,26 @@ from stepreel.types import (
 
 if TYPE_CHECKING:
     from stepreel.report.video import VideoChoice
+    from stepreel.report.written_before import WrittenBefore
+    from stepreel.video.previews import ThumbnailSheet
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Together:
+    """How the steps of a recording were found, for those who choose them again (`stepreel tune`).
+
+    recordings  all that were looked at together: (name, fingerprint)
+    decoder     the one that did the work
+    of_model    whether kinds of an earlier model were found again
+    again       what decoding a part of what was known gave; tells how stable steps are
+    """
+
+    recordings: tuple[tuple[str, str], ...]
+    decoder: str
+    of_model: bool
+    again: tuple[Clustering, ...]
 
 
 @dataclass(repr=False, eq=False)
@@ -45,6 +68,8 @@ class Result:
     decision         what the decoder found out about the task; None if there was nothing to decide
     learning_notes   what a reader should know about how the embedding was learned
     titles           of steps, given by a person
+    written_before   an earlier storyboard of the recording, whose video is played by the new one
+    together         what is known of how it was found; None unless it was looked for by a run
     store            from which pictures are read; a temporary one exists as long as it is kept here
     """
 
@@ -56,6 +81,8 @@ class Result:
     decision: Decision | None = None
     learning_notes: tuple[str, ...] = ()
     titles: Titles | None = None
+    together: Together | None = None
+    written_before: WrittenBefore | None = None
     store: Store | None = None
 
     @cached_property
@@ -124,9 +151,7 @@ class Result:
         from stepreel.report import write_report
         from stepreel.report.video import boards_with_video
 
-        thumbnails = None
-        if isinstance(self.recording, VideoRecording):
-            thumbnails = self.recording.previews.thumbnails(self.recording.times)
+        thumbnails = self._thumbnails()
         board = assemble_storyboard(
             self.recording,
             self.clustering,
@@ -140,12 +165,46 @@ class Result:
         )
         boards: Iterable[Storyboard] = [board]
         if isinstance(self.recording, VideoRecording):
-            boards = boards_with_video(board, self.recording.video, folder, video, progress)
+            file, before = self.recording.video, self.written_before
+            if before is None:
+                boards = boards_with_video(board, file, folder, video, progress)
+            else:
+                boards = [before.with_same_video(board, file, folder)]
         strip = None if thumbnails is None else thumbnails.jpeg
-        for board in map(seal, boards):
+        for number, board in enumerate(map(seal, boards)):
             write_report(board, folder, pictures=self.pictures(), strip=strip)
+            if number == 0:  # making a video can take long, and be stopped
+                self._keep(folder)
         self.storyboard = board  # only now: its pictures are there
         return board
+
+    def _thumbnails(self) -> ThumbnailSheet | None:
+        if not isinstance(self.recording, VideoRecording):
+            return None
+        before = None if self.written_before is None else self.written_before.thumbnails()
+        return before or self.recording.previews.thumbnails(self.recording.times)
+
+    def _keep(self, folder: Path) -> None:
+        """Keep what `stepreel tune` needs; without it, everything else is as good."""
+        if self.together is None:
+            return
+        found = FoundSteps(
+            recording=self.recording,
+            embedding=self.embedding_track,
+            clusterings=[self.clustering, *self.together.again],
+            decision=self.decision,
+            task=self.together.recordings,
+            decoder=self.together.decoder,
+            of_model=self.together.of_model,
+            settings=self.settings.model_dump(mode="json"),
+            learning_notes=self.learning_notes,
+            kind_titles={} if self.titles is None else dict(self.titles.kinds),
+        )
+        path = self.recording.path
+        try:
+            keep(found, folder, file=None if path is None else path_from(folder, path))
+        except (OutputError, StoreError, OSError) as problem:
+            log.warning("%s; `stepreel tune` will not work there", problem)
 
     def pictures(self) -> dict[int, bytes]:
         """Return the JPEG of every step by the step's index; none for features."""

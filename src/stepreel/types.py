@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,6 +178,35 @@ def cues_and_widths(widths: Mapping[str, int]) -> str:
     return ", ".join(f"{cue} ({width})" for cue, width in widths.items())
 
 
+@dataclass(frozen=True)
+class Derived:
+    """Arrays made from the tracks of a recording; each is made once, and can be kept with it.
+
+    A name has to tell everything that its array depends on besides the tracks.
+    """
+
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def get(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return an array; make it if it is not there yet."""
+        if name not in self.arrays:
+            self.arrays[name] = make()
+        return self.arrays[name]
+
+    def get_all(
+        self, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]
+    ) -> dict[str, NDArray[Any]]:
+        """Return arrays that are made together, by the names that `make` gives them."""
+        prefix = f"{name}/"
+        if not any(key.startswith(prefix) for key in self.arrays):
+            self.arrays.update({prefix + key: array for key, array in make().items()})
+        return {
+            key.removeprefix(prefix): array
+            for key, array in self.arrays.items()
+            if key.startswith(prefix)
+        }
+
+
 class Recording(Protocol):
     """One recording of a task with its feature tracks, extracted from a video or provided.
 
@@ -223,6 +252,10 @@ class Recording(Protocol):
     @property
     def track_settings(self) -> dict[str, object]:
         """How the features of every cue were made; see the class."""
+
+    @property
+    def derived(self) -> Derived:
+        """What was made from its tracks and takes long to make."""
 
 
 def track_hashes(recording: Recording) -> dict[str, str]:

@@ -17,6 +17,7 @@ from stepreel.cli.run import run
 from stepreel.cli.schema import schema
 from stepreel.cli.score import score
 from stepreel.cli.train import train
+from stepreel.cli.tune import tune
 from stepreel.version import __version__
 
 
@@ -81,7 +82,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, render, train, embed, evaluate, score, demo, info, cache, schema):
+for command in (run, tune, render, train, embed, evaluate, score, demo, info, cache, schema):
     app.command(cls=_HelpfulCommand)(command)
 
 

@@ -84,6 +84,9 @@ def named_overrides(
     top: int | None = None,
     seed: int | None = None,
     embed_cues: str | None = None,
+    background: float | None = None,
+    gap: float | None = None,
+    shortest: float | None = None,
 ) -> dict[str, object]:
     """Combine `--set` assignments with options, which take precedence."""
     from stepreel.config import parse_assignments
@@ -93,6 +96,9 @@ def named_overrides(
         "key_steps.decoder": decoder,
         "key_steps.n_steps": steps,
         "key_steps.top": top,
+        "key_steps.background_ratio": background,
+        "key_steps.split_gap_seconds": gap,
+        "key_steps.min_step_seconds": shortest,
         "train.seed": seed,
     }
     options = {name: value for name, value in named.items() if value is not None}

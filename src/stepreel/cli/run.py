@@ -41,6 +41,7 @@ from stepreel.system.machine import usable_device
 
 if TYPE_CHECKING:
     from stepreel.features.sources import FeatureReading
+    from stepreel.output import WrittenTask
     from stepreel.pipeline import TaskRun
     from stepreel.report.video import VideoChoice
     from stepreel.storyboard.schema import Storyboard
@@ -192,10 +193,21 @@ def find(
 
 def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
     """Print the steps and the storyboard's path of every recording, then what went wrong."""
-    boards = {} if task_run.written is None else task_run.written.boards
-    for position, board in boards.items():
-        assert task_run.written is not None
-        say(f"{sources[position].name}: {summary(board)}")
+    if task_run.written is not None:
+        report_boards(task_run.written, [source.name for source in sources])
+    unsaved = [] if task_run.written is None else task_run.written.unsaved
+    for reason in [*(task_run.failures[p] for p in sorted(task_run.failures)), *unsaved]:
+        warn(f"stepreel: {reason}")
+    if unused := _unused_titles(task_run):
+        warn(f"stepreel: {unused}")
+    if len(sources) > 1:
+        say(_count(task_run))
+
+
+def report_boards(written: WrittenTask, names: Sequence[str]) -> None:
+    """Print the steps and the storyboard's path of every recording, and how they were found."""
+    for position, board in written.boards.items():
+        say(f"{names[position]}: {summary(board)}")
         for line in step_lines(board):
             say(f"  {line}")
         for note in board.notes:
@@ -203,23 +215,16 @@ def report_run(task_run: TaskRun, sources: Sequence[Path]) -> None:
         playable = board.recording.playable
         if playable is not None and playable.explanation not in ("", *board.notes):
             say(f"  video: {playable.explanation}")
-        say(f"  storyboard: {task_run.written.folders[position] / 'storyboard.html'}")
-        if len(sources) > 1:
+        say(f"  storyboard: {written.folders[position] / 'storyboard.html'}")
+        if len(names) > 1:
             say("")  # between recordings, and before the summary
-    unsaved = [] if task_run.written is None else task_run.written.unsaved
-    for reason in [*(task_run.failures[p] for p in sorted(task_run.failures)), *unsaved]:
-        warn(f"stepreel: {reason}")
-    if unused := _unused_titles(task_run):
-        warn(f"stepreel: {unused}")
-    if task_run.written is not None and task_run.written.earlier_model is not None:
-        earlier = task_run.written.earlier_model
-        say(f"kept the earlier model, which other storyboards here need: {earlier}")
-    if task_run.written is not None and task_run.written.index is not None:
-        say(f"all recordings: {task_run.written.index}")
-    for sentence in dict.fromkeys(b.decision.sentence for b in boards.values() if b.decision):
+    if written.earlier_model is not None:
+        say(f"kept the earlier model, which other storyboards here need: {written.earlier_model}")
+    if written.index is not None:
+        say(f"all recordings: {written.index}")
+    boards = written.boards.values()
+    for sentence in dict.fromkeys(b.decision.sentence for b in boards if b.decision):
         say(f"how steps were found: {sentence}")
-    if len(sources) > 1:
-        say(_count(task_run))
 
 
 def _unused_titles(task_run: TaskRun) -> str | None:

@@ -66,6 +66,7 @@ def extract_tracks(
         moment_seconds=1.0 / rate,
         notes=tuple(extracted.facts["notes"]),
         track_settings={cue.name: {**cue.settings(), **extraction.sampling} for cue in cues},
+        stored={cue.name: extraction.entries[cue.name].path for cue in cues},
     )
 
 

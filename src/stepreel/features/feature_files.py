@@ -27,6 +27,7 @@ from stepreel.features.array_files import (
 )
 from stepreel.types import (
     LONGEST_SECONDS,
+    Derived,
     FeatureTrack,
     Mask,
     Recording,
@@ -49,6 +50,7 @@ class FeatureRecording:
     marked         cues with a `<cue>_valid` array in the file
     absent         per cue, columns without any finite value: channels this recording lacks
     path           the file it was read from; None for arrays in memory
+    derived        what was made from its tracks
     """
 
     name: str
@@ -58,6 +60,7 @@ class FeatureRecording:
     marked: frozenset[str] = frozenset()
     absent: dict[str, list[int]] = field(default_factory=dict)
     path: Path | None = None
+    derived: Derived = field(default_factory=Derived)
 
     @property
     def times(self) -> Seconds:

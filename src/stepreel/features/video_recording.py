@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from stepreel.types import FeatureTrack, Seconds, VideoFile
+from stepreel.types import Derived, FeatureTrack, Seconds, VideoFile
 from stepreel.video.previews import Previews
 
 
 @dataclass(frozen=True)
 class VideoRecording:
-    """A video whose tracks and previews have been extracted, with its actual duration."""
+    """A video whose tracks and previews have been extracted, with its actual duration.
+
+    stored   per cue, the file in which its track is stored
+    derived  what was made from its tracks
+    """
 
     video: VideoFile
     tracks: dict[str, FeatureTrack]
@@ -20,6 +25,8 @@ class VideoRecording:
     moment_seconds: float
     notes: tuple[str, ...]
     track_settings: dict[str, object]
+    stored: Mapping[str, Path] = field(default_factory=dict)
+    derived: Derived = field(default_factory=Derived)
 
     @property
     def name(self) -> str:

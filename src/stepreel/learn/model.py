@@ -169,13 +169,27 @@ def write_model(folder: Path, model: TaskModel) -> None:
     content = _weights_file(model.weights, model.kinds)
     card = model.card.model_copy(update={"weights_hash": _hash(content)})
     with explain_write_errors(folder):
+        is_same_encoder = _has_encoder(folder, model.weights)
         write_bytes(folder / WEIGHTS, content)
         if model.training is not None:
             _write_metrics(folder, model.training, model.settings)
-        else:  # they would be those of an earlier training
+        elif not is_same_encoder:  # they would be those of an earlier training
             for name in (METRICS, CURVE):
                 (folder / name).unlink(missing_ok=True)
         write_text(folder / CARD, card.model_dump_json(indent=2) + "\n")
+
+
+def _has_encoder(folder: Path, weights: Mapping[str, Floats]) -> bool:
+    """Return whether the model in a folder has the same encoder."""
+    try:
+        there = read_model(folder).weights
+    except ModelError:
+        return False
+    return (
+        bool(weights)
+        and there.keys() == weights.keys()
+        and all(np.array_equal(there[name], array) for name, array in weights.items())
+    )
 
 
 def _weights_file(weights: Mapping[str, Floats], kinds: Mapping[str, Floats]) -> bytes:

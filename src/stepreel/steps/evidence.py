@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from stepreel.config import Settings
 from stepreel.steps.decoders.base import Again
 from stepreel.steps.key_steps import KeySteps, pick_key_steps
-from stepreel.types import Recording
+from stepreel.system.cores import on_all_cores
+from stepreel.types import Clustering, Floats, Recording
 
 Values = NDArray[np.float64]
 
@@ -47,23 +48,33 @@ class TaskSteps:
     def features(self, position: int) -> Values:
         """Return the features of a recording as few columns, all cues together."""
         if position not in self._features:
-            self._features[position] = _projected_features(self.recordings[position])
+            recording = self.recordings[position]
+            kept = recording.derived.get("projected", lambda: _projected_features(recording))
+            self._features[position] = kept.astype(np.float64)
         return self._features[position]
+
+    @cached_property
+    def decoded_again(self) -> list[tuple[Clustering, ...]]:
+        """What decoding a part of what is known gives, per recording."""
+        if self.again is None:
+            return [() for _ in self.recordings]
+        repetitions = on_all_cores(self.again, range(RESAMPLINGS))
+        return list(zip(*repetitions, strict=True))
 
     @cached_property
     def resampled_extents(self) -> list[list[Values]]:
         """The steps that decoding a part of what is known gives, per recording."""
-        extents: list[list[Values]] = [[] for _ in self.recordings]
-        if self.again is None:
-            return extents
-        for repetition in range(RESAMPLINGS):
-            again = self.again(repetition)
-            for own, clustering, recording in zip(extents, again, self.recordings, strict=True):
-                steps = pick_key_steps(
-                    clustering, self.settings.key_steps, moment_seconds=recording.moment_seconds
+        choice = self.settings.key_steps
+        return [
+            [
+                _extents(
+                    pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds),
+                    recording,
                 )
-                own.append(_extents(steps, recording))
-        return extents
+                for clustering in again
+            ]
+            for again, recording in zip(self.decoded_again, self.recordings, strict=True)
+        ]
 
 
 def _extents(key_steps: KeySteps, recording: Recording) -> Values:
@@ -210,7 +221,7 @@ def _changes(features: Values, window: int) -> Values:
     return change
 
 
-def _projected_features(recording: Recording) -> Values:
+def _projected_features(recording: Recording) -> Floats:
     """Return z-scored features of all cues, projected at random onto a few dimensions.
 
     This keeps distances approximately, and a long recording has gigabytes of features. Every cue
@@ -230,4 +241,4 @@ def _projected_features(recording: Recording) -> Values:
             projected += (
                 columns @ rng.normal(size=(columns.shape[1], DIMENSIONS)) / np.sqrt(track.width)
             )
-    return projected
+    return projected.astype(np.float32)

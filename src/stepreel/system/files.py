@@ -77,6 +77,23 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8"))
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make `target` the same file as `source`, or a copy where that cannot be; atomically.
+
+    For files that are only ever replaced, never changed.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.part")
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    try:
+        os.link(source, temporary)
+        os.replace(temporary, target)
+    except OSError:  # another file system, one without links, or a file of another user
+        with atomic_path(target) as copy:
+            shutil.copyfile(source, copy)
+
+
 def _apply_umask(path: str) -> None:
     """Replace mkstemp's owner-only mode with the default permissions of new files."""
     if os.name == "posix":

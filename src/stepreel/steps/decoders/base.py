@@ -107,6 +107,7 @@ class Decoder:
     find_again       finds the kinds of an earlier `Decoded` in later takes, for `--model`; None if
                      it cannot
     needs_embedding  whether an embedding is learned for it
+    learns           whether it learns itself, from several takes; then it takes longer than others
     title            what it does, in a few words
     api_version      version of this contract that a decoder of another package was written for
     """
@@ -114,6 +115,7 @@ class Decoder:
     decode: Decode
     find_again: FindAgain | None = None
     needs_embedding: bool = False
+    learns: bool = False
     title: str = ""
     api_version: int | None = None
 

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.types import Floats, Labels, Mask, Seconds, moment_seconds
+from stepreel.types import Derived, Floats, Labels, Mask, Seconds, moment_seconds
 
 Values = NDArray[np.float64]
+DIRECTIONS = "directions."
 SHORTEST_STEP, SHORTEST_SEGMENT = 5.0, 0.6  # s: of a typical step, of any segment
 CELLS_PER_STEP = 25
 DIMS_PER_CUE = 12
@@ -45,6 +48,7 @@ class Changes:
     structure  how much more borders explain than in random tracks, in standard deviations; up to
                CLEAR the segments are equal parts; None if this was not asked
     cells      of every cue that changes, (cells, D): z-scored means over moments
+    directions of every cue that changes, (D, d): those that keep most of its cells
     """
 
     edges: Values
@@ -53,6 +57,7 @@ class Changes:
     certainty: Values
     structure: float | None
     cells: Mapping[str, Floats]
+    directions: Mapping[str, Values]
 
     @property
     def borders(self) -> Values:
@@ -67,24 +72,63 @@ def find_changes(
     *,
     steps: int | tuple[int, int] | None = None,
     seed: int | None = 0,
+    columns: Mapping[str, NDArray[np.int64]] | None = None,
+    derived: Derived | None = None,
+    name: str = "",
 ) -> Changes:
     """Divide a recording into segments.
 
-    times  (T,) ascending;  cues (T, D) each;  valid (T,) each: where a cue was seen
-    steps  the number of segments, or its least and greatest value; if left out, from the tracks
-    seed   of the random tracks; None for the best borders without this comparison
+    times    (T,) ascending;  cues (T, D) each;  valid (T,) each: where a cue was seen
+    steps    the number of segments, or its least and greatest value; if left out, from the tracks
+    seed     of the random tracks; None for the best borders without this comparison
+    columns  of every cue to look at; all of them if left out
+    derived  what was made from these cues before, and keeps what is made now
+    name     of the result in `derived`: tells `steps`, `seed`, `columns`, and which cues there are
     """
+    derived = Derived() if derived is None else derived
     moment = moment_seconds(times)
     limits = limits_of(steps, len(times))
     expected, step_seconds = expected_number(len(times) * moment, limits)
     per_cell = max(1, round(step_seconds / CELLS_PER_STEP / moment))
     masks = valid or dict.fromkeys(cues, np.ones(len(times), np.bool_))
-    every = {cue: standard_cells(x, masks[cue], per_cell) for cue, x in cues.items()}
-    cells = {cue: x for cue, x in every.items() if x.any()}
-    tracks = [reduced(x, main_directions(x)) for x in cells.values()]
-    n, cell = -(-len(times) // per_cell), per_cell * moment  # cell: s
-    step = step_seconds / cell  # cells
-    shortest = max(1, min(round(SHORTEST_SEGMENT / cell), n // limits[0]))
+    every = {
+        cue: derived.get(f"cells/{cue}/{per_cell}", partial(kept_cells, x, masks[cue], per_cell))
+        for cue, x in cues.items()
+    }
+    chosen = every if columns is None else {cue: x[:, columns[cue]] for cue, x in every.items()}
+    cells = {cue: x for cue, x in chosen.items() if x.any()}
+    n = -(-len(times) // per_cell)
+    cell_seconds = per_cell * moment
+    step = step_seconds / cell_seconds  # cells
+    found = derived.get_all(
+        f"segments/{name}", lambda: _segments(cells, n, step, expected, limits, cell_seconds, seed)
+    )
+    structure = float(found["structure"][0])
+    edges = np.append(times[found["cuts"][:-1] * per_cell], times[-1] + moment)
+    return Changes(
+        edges=edges,
+        cuts=found["cuts"],
+        segments=np.searchsorted(edges[1:-1], times, side="right"),
+        certainty=np.repeat(found["certainty"], per_cell)[: len(times)],
+        structure=None if np.isnan(structure) else structure,
+        cells=cells,
+        directions={cue: found[f"{DIRECTIONS}{cue}"] for cue in cells},
+    )
+
+
+def _segments(
+    cells: Mapping[str, Floats],
+    n: int,
+    step: float,
+    expected: float,
+    limits: tuple[int, int],
+    cell_seconds: float,
+    seed: int | None,
+) -> dict[str, NDArray[Any]]:
+    """Return cuts, certainty of every cell, structure (NaN if not asked), and main directions."""
+    directions = {cue: main_directions(x.astype(np.float64)) for cue, x in cells.items()}
+    tracks = [reduced(x, directions[cue]) for cue, x in cells.items()]
+    shortest = max(1, min(round(SHORTEST_SEGMENT / cell_seconds), n // limits[0]))
     cost, unit = segment_costs(tracks, n, step, expected)
     found = best_segmentations(cost, unit, expected, shortest, limits)
     rng = None if seed is None else np.random.default_rng(seed)
@@ -92,15 +136,17 @@ def find_changes(
     if not tracks or (structure is not None and structure <= CLEAR):
         number = len(found[0]) - 1 if tracks else int(np.clip(round(expected), *limits))
         found = [np.linspace(0, n, min(number, n) + 1).round().astype(np.int64)]
-    edges = np.append(times[found[0][:-1] * per_cell], times[-1] + moment)
-    return Changes(
-        edges=edges,
-        cuts=found[0],
-        segments=np.searchsorted(edges[1:-1], times, side="right"),
-        certainty=np.repeat(agreement(n, found, SCALES[1] * step), per_cell)[: len(times)],
-        structure=structure,
-        cells={cue: x.astype(np.float32) for cue, x in cells.items()},
-    )
+    return {
+        "cuts": found[0],
+        "certainty": agreement(n, found, SCALES[1] * step),
+        "structure": np.array([np.nan if structure is None else structure]),
+        **{f"{DIRECTIONS}{cue}": x for cue, x in directions.items()},
+    }
+
+
+def kept_cells(x: NDArray[np.floating], valid: Mask, per_cell: int) -> Floats:
+    """Return standard cells as they are kept; half the space of what they are computed with."""
+    return standard_cells(x, valid, per_cell).astype(np.float32)
 
 
 def limits_of(steps: int | tuple[int, int] | None, n_moments: int) -> tuple[int, int]:

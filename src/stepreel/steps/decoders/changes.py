@@ -61,21 +61,32 @@ def _cues(takes: Takes, recording: Recording) -> list[str]:
 
 
 def _find(
-    takes: Takes, recording: Recording, *, seed: int | None, columns: Columns | None = None
+    takes: Takes, recording: Recording, *, seed: int | None, half: int | None = None
 ) -> Changes:
-    """Cut one take; `columns` are those to look at, all of them if left out."""
+    """Cut one take; `half` is the seed of a random half of its columns, if not all are looked at.
+
+    The halves are the same in all takes.
+    """
     tracks = {cue: recording.tracks[cue] for cue in _cues(takes, recording)}
-    features = {
-        cue: track.features if columns is None else track.features[:, columns[cue]]
-        for cue, track in tracks.items()
-    }
+    steps = takes.settings.key_steps.n_steps
     return find_changes(
         recording.times,
-        features,
+        {cue: track.features for cue, track in tracks.items()},
         {cue: track.valid for cue, track in tracks.items()},
-        steps=takes.settings.key_steps.n_steps,
+        steps=steps,
         seed=seed,
+        columns=None if half is None else _half_of_columns(recording, takes.seed, half),
+        derived=recording.derived,
+        name=f"{steps},{seed},{takes.seed},{half},{','.join(tracks)}",
     )
+
+
+def _half_of_columns(recording: Recording, seed: int, half: int) -> Columns:
+    rng = np.random.default_rng([seed, half])
+    return {
+        cue: np.sort(rng.permutation(track.width)[: (track.width + 1) // 2])
+        for cue, track in recording.tracks.items()
+    }
 
 
 def _learn(changes: Sequence[Changes], most: int | None) -> tuple[Kinds, list[Labels]]:
@@ -146,12 +157,7 @@ def _again(takes: Takes, seed: int) -> list[Clustering]:
     Equal parts do not take the place of unclear borders: those of other columns lie elsewhere,
     which tells how little they mean.
     """
-    rng = np.random.default_rng([takes.seed, seed])
-    columns = {
-        cue: np.sort(rng.permutation(track.width)[: (track.width + 1) // 2])
-        for cue, track in takes.recordings[0].tracks.items()
-    }
-    changes = [_find(takes, take, seed=None, columns=columns) for take in takes.recordings]
+    changes = [_find(takes, take, seed=None, half=seed) for take in takes.recordings]
     kinds, labels = _learn(changes, takes.most_kinds)
     return _clusterings(takes, changes, labels, kinds)
 

@@ -132,4 +132,6 @@ def _refiner_of(points: TimedPoints, near: int, rounds: int, seed: int) -> Refin
     return learn_refiner(thinned.features, thinned.lengths, n_near=near, rounds=rounds, seed=seed)
 
 
-REFINED = Decoder(decode, find_again, title="features learned across takes, where that tells more")
+REFINED = Decoder(
+    decode, find_again, learns=True, title="features learned across takes, where that tells more"
+)

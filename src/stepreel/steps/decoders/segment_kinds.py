@@ -13,10 +13,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from stepreel.steps.decoders.change_points import CLEAR, Changes, Values, main_directions, reduced
+from stepreel.steps.decoders.change_points import (
+    CLEAR,
+    DIRECTIONS,
+    Changes,
+    Values,
+    main_directions,
+    reduced,
+)
 from stepreel.types import Floats, Labels
 
-DIRECTIONS, MEANS = "directions.", "means."
+MEANS = "means."
 DRIFT = 2.0  # slower than this many mean segments is drift, not a step
 MOST_SEGMENTS = 1000  # kinds are learned from the first takes, up to about so many segments
 MOST_ROUNDS = 10  # of moving segments to the nearest kind
@@ -74,6 +81,8 @@ def _first_takes(takes: Sequence[Changes]) -> Sequence[Changes]:
 
 def _pooled_directions(takes: Sequence[Changes], cue: str) -> Floats:
     cells = [take.cells[cue] for take in takes if cue in take.cells]
+    if len(takes) == 1:
+        return takes[0].directions[cue].astype(np.float32)
     return main_directions(np.concatenate(cells, dtype=np.float64)).astype(np.float32)
 
 

@@ -1,0 +1,117 @@
+"""The card of what a recording's output folder keeps: `tuning/recording.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from stepreel.config import MOST_CLUSTERS
+from stepreel.errors import OutputError
+from stepreel.storyboard.schema import DecisionFacts
+from stepreel.system.contracts import Contract
+from stepreel.system.files import read_regular, write_text
+from stepreel.types import LONGEST_SECONDS
+
+FOLDER = "tuning"  # in the output folder of a recording
+CARD = "recording.json"
+VERSION: Literal[1] = 1
+
+
+class KeptVideo(Contract):
+    """What is known of a video file; see `VideoFile`."""
+
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+    fps: float = Field(ge=0)
+    declared_seconds: float
+    first_frame_seconds: float
+    player_offset_seconds: float = Field(ge=0)
+    shown_in_decoding_order: bool
+    n_streams: int = Field(ge=0)
+    is_hdr: bool
+
+
+class KeptClustering(Contract):
+    """One clustering among those in the file `decoded`."""
+
+    n_clusters: int = Field(ge=1, le=MOST_CLUSTERS)
+    has_uncertain: bool = Field(description="Whether moments were trimmed.")
+
+
+class KeptCard(Contract):
+    """Everything about a recording, and how its steps were found, except arrays.
+
+    Names of files are those in the same folder.
+    """
+
+    format: Literal["stepreel-tuning"] = "stepreel-tuning"
+    version: Literal[1] = VERSION
+    name: str = Field(description="The name of the recording shown to users.")
+    file: str | None = Field(description="Path to the recording, relative to the output folder.")
+    fingerprint: str
+    duration_seconds: float = Field(ge=0, le=LONGEST_SECONDS)
+    moment_seconds: float = Field(gt=0, le=LONGEST_SECONDS)
+    start_seconds: float
+    notes: list[str]
+    learning_notes: list[str]
+    track_settings: dict[str, Any]
+    video: KeptVideo | None = Field(description="Null for features.")
+    tracks: dict[str, str] = Field(min_length=1, description="File per cue, the main one first.")
+    pictures: str | None = Field(description="File of a picture per moment; videos only.")
+    embedding: str | None = Field(description="File of the learned embedding, if there is one.")
+    decoded: str = Field(description="File of the clustering, and of those decoded again.")
+    derived: str | None = Field(description="File of what was made from the tracks.")
+    clusterings: list[KeptClustering] = Field(
+        min_length=1, description="Those in `decoded`: the result, then what tells its stability."
+    )
+    clustering_id: str
+    decision: DecisionFacts | None
+    settings: dict[str, Any] = Field(description="Resolved settings, as of the run.")
+    decoder: str = Field(description="The decoder that did the work.")
+    of_model: bool = Field(description="Whether kinds of an earlier model were found again.")
+    task: list[str] = Field(
+        min_length=1, description="Fingerprints of all recordings that were looked at together."
+    )
+    task_names: list[str] = Field(description="Their names.")
+    titles: dict[str, str] = Field(
+        default={}, description="Titles a person gave: by letter of a kind, or number of a step."
+    )
+
+    @property
+    def files(self) -> list[str]:
+        """All files that belong to it."""
+        optional = (self.pictures, self.embedding, self.derived)
+        return [*self.tracks.values(), *(name for name in optional if name), self.decoded]
+
+
+def write_card(folder: Path, card: KeptCard) -> None:
+    """Write the card of the output folder of a recording."""
+    write_text(folder / FOLDER / CARD, card.model_dump_json(indent=1) + "\n")
+
+
+def read_card(folder: Path) -> KeptCard:
+    """Read the card of the output folder of a recording; OutputError says what is missing."""
+    path = folder / FOLDER / CARD
+    try:
+        text = read_regular(path).decode("utf-8")
+        return KeptCard.model_validate_json(text)
+    except (FileNotFoundError, NotADirectoryError):
+        raise OutputError(
+            f"{folder}: there is no {FOLDER}/ with what tuning needs; it was removed, or an older "
+            f"version wrote this folder. {run_again(folder)}"
+        ) from None
+    except OSError as problem:
+        raise OutputError(f"{path}: cannot be read ({problem.strerror})") from problem
+    except (UnicodeDecodeError, ValidationError):
+        raise OutputError(f"{path}: is damaged. {run_again(folder)}") from None
+
+
+def run_again(folder: Path) -> str:
+    """Return the advice to make what is missing again.
+
+    >>> run_again(Path("out/shelf"))
+    'Run `stepreel run` on the recording again, with -o out'
+    """
+    return f"Run `stepreel run` on the recording again, with -o {folder.parent}"

@@ -1,0 +1,241 @@
+"""Write into a recording's output folder what choosing its steps again needs, and read it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.errors import OutputError
+from stepreel.features.feature_files import FeatureRecording
+from stepreel.features.video_recording import VideoRecording
+from stepreel.steps.decoders.base import Decision
+from stepreel.storyboard.schema import DecisionFacts
+from stepreel.system.checked_arrays import CheckedArrays, DamagedError
+from stepreel.system.files import explain_write_errors
+from stepreel.tuning.card import (
+    FOLDER,
+    KeptCard,
+    KeptClustering,
+    KeptVideo,
+    run_again,
+    write_card,
+)
+from stepreel.tuning.kept_files import keep_arrays, keep_file, remove_others
+from stepreel.types import Clustering, Derived, FeatureTrack, Recording, VideoFile
+from stepreel.video.previews import Previews
+
+PER_MOMENT = ("labels", "distances", "certainty", "excluded", "uncertain")
+
+
+@dataclass(frozen=True)
+class FoundSteps:
+    """What was found in one recording, and how, besides its storyboard.
+
+    clusterings  the result, then those decoded again, which tell how stable it is
+    task         all recordings that were looked at together: (name, fingerprint)
+    decoder      the one that did the work
+    of_model     whether kinds of an earlier model were found again
+    settings     resolved settings of the run
+    kind_titles  titles of kinds that a person gave, by letter
+    """
+
+    recording: Recording
+    embedding: FeatureTrack | None
+    clusterings: Sequence[Clustering]
+    decision: Decision | None
+    task: Sequence[tuple[str, str]]
+    decoder: str
+    of_model: bool
+    settings: dict[str, Any]
+    learning_notes: Sequence[str] = ()
+    kind_titles: dict[str, str] | None = None
+
+
+def keep(found: FoundSteps, folder: Path, *, file: str | None) -> None:
+    """Write `tuning/` into the output folder of a recording; its card is written last.
+
+    file  path to the recording, relative to the folder
+    """
+    kept = folder / FOLDER
+    with explain_write_errors(kept):
+        kept.mkdir(parents=True, exist_ok=True)
+        card = _card(found, kept, file)
+        write_card(folder, card)
+        remove_others(kept, card.files)
+
+
+def _card(found: FoundSteps, kept: Path, file: str | None) -> KeptCard:
+    recording = found.recording
+    video = recording.video if isinstance(recording, VideoRecording) else None
+    return KeptCard(
+        name=recording.name,
+        file=file,
+        fingerprint=recording.fingerprint,
+        duration_seconds=recording.duration_seconds,
+        moment_seconds=recording.moment_seconds,
+        start_seconds=recording.start_seconds,
+        notes=list(recording.notes),
+        learning_notes=list(found.learning_notes),
+        track_settings=recording.track_settings,
+        video=None if video is None else _kept_video(video),
+        tracks=_keep_tracks(recording, kept),
+        pictures=keep_file(recording.previews.file.path, kept, "pictures")
+        if isinstance(recording, VideoRecording)
+        else None,
+        embedding=None
+        if found.embedding is None
+        else keep_arrays(_track_arrays(found.embedding), kept, "embedding"),
+        decoded=keep_arrays(_stacked(found.clusterings), kept, "decoded"),
+        derived=keep_arrays(recording.derived.arrays, kept, "derived")
+        if recording.derived.arrays
+        else None,
+        clusterings=[
+            KeptClustering(n_clusters=one.n_clusters, has_uncertain=one.uncertain is not None)
+            for one in found.clusterings
+        ],
+        clustering_id=found.clusterings[0].clustering_id,
+        decision=None
+        if found.decision is None
+        else DecisionFacts(
+            sentence=found.decision.sentence,
+            figures=dict(found.decision.figures),
+            found_structure=found.decision.found_structure,
+        ),
+        settings=found.settings,
+        decoder=found.decoder,
+        of_model=found.of_model,
+        task=[fingerprint for _, fingerprint in found.task],
+        task_names=[name for name, _ in found.task],
+        titles=found.kind_titles or {},
+    )
+
+
+def _kept_video(video: VideoFile) -> KeptVideo:
+    return KeptVideo(
+        width=video.width,
+        height=video.height,
+        fps=video.fps,
+        declared_seconds=video.declared_seconds,
+        first_frame_seconds=video.first_frame_seconds,
+        player_offset_seconds=video.player_offset_seconds,
+        shown_in_decoding_order=video.shown_in_decoding_order,
+        n_streams=video.n_streams,
+        is_hdr=video.is_hdr,
+    )
+
+
+def _keep_tracks(recording: Recording, kept: Path) -> dict[str, str]:
+    """Link the tracks of a video from where they are stored; write others."""
+    stored = recording.stored if isinstance(recording, VideoRecording) else {}
+    names = {}
+    for number, (cue, track) in enumerate(recording.tracks.items(), start=1):
+        stem = f"track-{number}"
+        if cue in stored:
+            names[cue] = keep_file(stored[cue], kept, stem)
+        else:
+            names[cue] = keep_arrays(_track_arrays(track), kept, stem)
+    return names
+
+
+def _track_arrays(track: FeatureTrack) -> dict[str, NDArray[Any]]:
+    return {"times": track.times, "features": track.features, "valid": track.valid}
+
+
+def _stacked(clusterings: Sequence[Clustering]) -> dict[str, NDArray[Any]]:
+    """Return (clusterings, T) of every value per moment."""
+
+    def rows(name: str) -> list[NDArray[Any]]:
+        values = [getattr(one, name) for one in clusterings]
+        absent = np.zeros(len(clusterings[0].times), np.bool_)
+        return [absent if value is None else value for value in values]
+
+    return {name: np.stack(rows(name)) for name in PER_MOMENT}
+
+
+def load_recording(folder: Path, card: KeptCard) -> Recording:
+    """Return a recording from what its output folder keeps; OutputError if that is damaged."""
+    tracks = {cue: _load_track(folder, card, cue, file) for cue, file in card.tracks.items()}
+    derived = Derived({} if card.derived is None else _read_all(folder, card.derived))
+    path = None if card.file is None else folder / card.file
+    if card.video is None:
+        return FeatureRecording(
+            card.name, card.fingerprint, tracks, card.start_seconds, path=path, derived=derived
+        )
+    assert path is not None, "a video has a file"
+    assert card.pictures is not None, "a video has pictures"
+    pictures = _open(folder, card.pictures)
+    return VideoRecording(
+        video=VideoFile(path, card.fingerprint, **card.video.model_dump()),
+        tracks=tracks,
+        previews=Previews(pictures, np.cumsum(pictures.read("sizes"))),
+        duration_seconds=card.duration_seconds,
+        moment_seconds=card.moment_seconds,
+        notes=tuple(card.notes),
+        track_settings=card.track_settings,
+        derived=derived,
+        stored={cue: folder / FOLDER / file for cue, file in card.tracks.items()},
+    )
+
+
+def load_embedding(folder: Path, card: KeptCard) -> FeatureTrack | None:
+    """Return the learned embedding; None if there is none."""
+    if card.embedding is None:
+        return None
+    return _load_track(folder, card, "embedding", card.embedding)
+
+
+def load_clusterings(folder: Path, card: KeptCard) -> list[Clustering]:
+    """Return the clustering of a recording, and those decoded again."""
+    arrays = _read_all(folder, card.decoded)
+    times = _open(folder, next(iter(card.tracks.values()))).read("times")
+    try:
+        return [
+            Clustering(
+                times=times,
+                labels=arrays["labels"][row],
+                distances=arrays["distances"][row],
+                certainty=arrays["certainty"][row],
+                excluded=arrays["excluded"][row],
+                n_clusters=one.n_clusters,
+                uncertain=arrays["uncertain"][row] if one.has_uncertain else None,
+                clustering_id=card.clustering_id,
+            )
+            for row, one in enumerate(card.clusterings)
+        ]
+    except (KeyError, IndexError, ValueError) as problem:
+        raise _damaged(folder, card.decoded, problem) from None
+
+
+def _load_track(folder: Path, card: KeptCard, cue: str, file: str) -> FeatureTrack:
+    arrays = _read_all(folder, file)
+    try:
+        return FeatureTrack(card.name, cue, arrays["times"], arrays["features"], arrays["valid"])
+    except (KeyError, ValueError) as problem:
+        raise _damaged(folder, file, problem) from None
+
+
+def _read_all(folder: Path, file: str) -> dict[str, NDArray[Any]]:
+    try:
+        return _open(folder, file).read_all()
+    except (OSError, DamagedError) as problem:
+        raise _damaged(folder, file, problem) from None
+
+
+def _open(folder: Path, file: str) -> CheckedArrays:
+    path = folder / FOLDER / file
+    if path.parent.resolve() != (folder / FOLDER).resolve():
+        raise OutputError(f"{folder / FOLDER}: its card names a file elsewhere: {file}")
+    try:
+        return CheckedArrays.open(path)
+    except (OSError, DamagedError) as problem:
+        raise _damaged(folder, file, problem) from None
+
+
+def _damaged(folder: Path, file: str, problem: Exception) -> OutputError:
+    reason = "is missing" if isinstance(problem, FileNotFoundError) else f"is damaged ({problem})"
+    return OutputError(f"{folder / FOLDER / file}: {reason}. {run_again(folder)}")

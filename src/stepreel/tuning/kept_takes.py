@@ -1,0 +1,82 @@
+"""Find what output folders keep of recordings, grouped by the task they were looked at in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepreel.errors import OutputError
+from stepreel.storyboard.editing import STORYBOARD
+from stepreel.system.names import natural_order
+from stepreel.tuning.card import CARD, FOLDER, KeptCard, read_card
+
+
+@dataclass(frozen=True)
+class KeptTake:
+    """One recording as its output folder keeps it."""
+
+    folder: Path
+    card: KeptCard
+
+
+def find_kept_takes(folder: Path) -> tuple[list[list[KeptTake]], list[str]]:
+    """Return the recordings kept in an output folder, task by task, and why others are not.
+
+    folder  of a run, or of one of its recordings
+
+    OutputError if it is no output folder, or nothing in it can be tuned.
+    """
+    folder = folder.absolute() if folder.name in ("", "..") else folder
+    tasks: dict[tuple[str, ...], list[KeptTake]] = {}
+    problems = []
+    for path in _recording_folders(folder):
+        try:
+            card = read_card(path)
+        except OutputError as problem:
+            problems.append(str(problem))
+            continue
+        tasks.setdefault(tuple(card.task), []).append(KeptTake(path, card))
+    if not tasks:
+        raise OutputError("\n".join(problems))
+    return list(tasks.values()), problems
+
+
+def _recording_folders(folder: Path) -> list[Path]:
+    def is_output(path: Path) -> bool:
+        return (path / STORYBOARD).is_file() or (path / FOLDER / CARD).is_file()
+
+    if is_output(folder):
+        return [folder]
+    try:
+        inside = sorted(folder.iterdir(), key=lambda path: natural_order(path.name.casefold()))
+    except FileNotFoundError:
+        raise OutputError(f"{folder}: does not exist; check the name") from None
+    except OSError as problem:
+        raise OutputError(f"{folder}: cannot be read ({problem.strerror})") from problem
+    found = [path for path in inside if is_output(path)]
+    if not found:
+        raise OutputError(
+            f"{folder}: contains no storyboards; expected a folder that `stepreel run` wrote with "
+            "-o, or the folder of one recording in it"
+        )
+    return found
+
+
+def all_of_task(take: KeptTake) -> list[KeptTake]:
+    """Return all recordings of a task, in their order; OutputError names those that are missing."""
+    found = {take.card.fingerprint: take}
+    for path in _recording_folders(take.folder.absolute().parent):
+        try:
+            card = read_card(path)
+        except OutputError:
+            continue
+        if card.task == take.card.task:
+            found.setdefault(card.fingerprint, KeptTake(take.folder.parent / path.name, card))
+    task = zip(take.card.task, take.card.task_names, strict=True)
+    if missing := [name for fingerprint, name in task if fingerprint not in found]:
+        raise OutputError(
+            f"{take.folder.parent}: {take.card.name} was looked at together with "
+            f"{', '.join(missing)}, of which nothing is kept there any more. Other kinds of steps "
+            "need all of them: run `stepreel run` on them together again"
+        )
+    return [found[fingerprint] for fingerprint in take.card.task]
