@@ -235,7 +235,9 @@ def test_a_learned_embedding_is_kept_and_clustered_again(features_run, tmp_path)
 
 @pytest.mark.parametrize("stem", ["track-1", "pictures", "decoded"])
 def test_a_missing_or_damaged_file_says_what_to_run_again(copied, stem):
-    (path,) = (copied / "take" / "tuning").glob(f"{stem}-*")
+    card = read_card(copied / "take")
+    name = card.main.file if stem == "decoded" else next(f for f in card.files if stem in f)
+    path = copied / "take" / "tuning" / name
     content = bytearray(path.read_bytes())
     content[-100] ^= 1
     for damage in (content, content[: len(content) // 2], b""):
@@ -279,7 +281,7 @@ def test_files_of_an_earlier_run_are_removed(copied):
 def test_a_card_cannot_name_files_elsewhere(copied):
     path = copied / "take" / "tuning" / "recording.json"
     card = json.loads(path.read_text())
-    card["decoded"] = "../../secret"
+    card["decodings"][0]["file"] = "../../secret"
     path.write_text(json.dumps(card))
     with pytest.raises(OutputError, match="names a file elsewhere"):
         tune_task(kept(copied), overrides={"key_steps.top": 1})

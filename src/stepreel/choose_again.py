@@ -16,9 +16,9 @@ from stepreel.config import Settings, check_cue_choices, validated, without_reti
 from stepreel.errors import ModelError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, build_model, read_model
 from stepreel.output import WrittenTask, write_task
-from stepreel.pipeline import LearnedTask, find_task_steps
+from stepreel.pipeline import LearnedTask, find_task_steps, with_other_numbers
 from stepreel.report.written_before import WrittenBefore
-from stepreel.result import Result
+from stepreel.result import OtherNumber, Result
 from stepreel.steps.decoders.base import Decision, Decoded, Takes
 from stepreel.steps.decoders.catalog import (
     DECODERS,
@@ -30,10 +30,10 @@ from stepreel.storyboard.editing import STORYBOARD
 from stepreel.storyboard.schema import read_storyboard
 from stepreel.storyboard.titles import Titles
 from stepreel.task import Task
-from stepreel.tuning.card import KeptCard
+from stepreel.tuning.card import KeptCard, KeptDecoding
 from stepreel.tuning.keep import load_clusterings, load_embedding, load_recording
 from stepreel.tuning.kept_takes import KeptTake, all_of_task
-from stepreel.types import Progress, no_progress
+from stepreel.types import FeatureTrack, Progress, no_progress
 
 AFTER_DECODING = {
     f"key_steps.{name}" for name in ("split_gap_seconds", "top", "background_seconds")
@@ -78,22 +78,23 @@ def tune_task(
     force      also overwrite storyboards that were edited by hand
     """
     overrides = overrides or {}
-    settings = {id(take): tuned_settings(take.card, overrides) for take in takes}
-    if any(_finds_other_kinds(take.card, settings[id(take)]) for take in takes):
+    if any(_finds_other_kinds(take.card, overrides) for take in takes):
         everyone = all_of_task(takes[0])
-        results, model = _decode_again(everyone, settings[id(takes[0])], titles)
+        settings = tuned_settings(takes[0].card, takes[0].card.main, overrides)
+        results, model = _decode_again(everyone, settings, titles)
         return _write(everyone, results, model, True, output, force, progress)
     results = {
-        position: _pick_again(take, settings[id(take)], titles)
-        for position, take in enumerate(takes)
+        position: _pick_all_again(take, overrides, titles) for position, take in enumerate(takes)
     }
     model = None if output is None else _model_of(takes[0])
     return _write(takes, results, model, False, output, force, progress)
 
 
-def tuned_settings(card: KeptCard, overrides: Mapping[str, object]) -> Settings:
+def tuned_settings(
+    card: KeptCard, decoding: KeptDecoding, overrides: Mapping[str, object]
+) -> Settings:
     """Apply overrides to the settings of the earlier run; SettingsError says what cannot change."""
-    values = without_retired(card.settings)
+    values = without_retired(decoding.settings)
     assert isinstance(values, dict), "settings are an object"
     for name, value in overrides.items():
         group, _, field = name.partition(".")
@@ -109,9 +110,10 @@ def tuned_settings(card: KeptCard, overrides: Mapping[str, object]) -> Settings:
     return settings
 
 
-def _finds_other_kinds(card: KeptCard, settings: Settings) -> bool:
-    """Tell whether settings differ in anything that labels of moments depend on."""
-    before = validated(dict(card.settings))
+def _finds_other_kinds(card: KeptCard, overrides: Mapping[str, object]) -> bool:
+    """Tell whether overrides change anything that labels of moments depend on."""
+    before = tuned_settings(card, card.main, {})
+    settings = tuned_settings(card, card.main, overrides)
     ignored = {name.partition(".")[2] for name in AFTER_DECODING}
     if card.of_model:  # the model's kinds were found; only asking for others looks for others
         ignored |= {"min_step_seconds", "background_ratio"}
@@ -141,6 +143,7 @@ def _decode_again(
     learned = LearnedTask(known, decoded, [take.card.learning_notes for take in takes])
     task = Task(settings, dict(enumerate(recordings)), {})
     results = find_task_steps(task, learned, titles=titles or _kept_titles(takes, decoded))
+    results = with_other_numbers(task, learned, results)
     return _with_earlier(results, takes), _tuned_model(takes[0], task, decoded)
 
 
@@ -165,40 +168,56 @@ def _would_learn(name: str, takes: Sequence[KeptTake]) -> str:
 def _kept_titles(takes: Sequence[KeptTake], decoded: Decoded) -> Titles | None:
     """Return titles of kinds that a person gave, if these are the same kinds."""
     card = takes[0].card
-    is_same = decoded.clusterings[0].clustering_id == card.clustering_id != ""
+    is_same = decoded.clusterings[0].clustering_id == card.main.clustering_id != ""
     if not is_same or not card.titles:
         return None
     return Titles(kinds=card.titles, n_recordings=len(takes))
 
 
-def _pick_again(take: KeptTake, settings: Settings, titles: Titles | None) -> Result:
-    """Choose the steps of one recording again from the kinds it has."""
+def _pick_all_again(
+    take: KeptTake, overrides: Mapping[str, object], titles: Titles | None
+) -> Result:
+    """Choose the steps of one recording again from the kinds it has, in every number it has."""
     card = take.card
     recording = load_recording(take.folder, card)
     embedding = load_embedding(take.folder, card)
-    clustering, *again = load_clusterings(take.folder, card)
+    kept_titles = Titles(kinds=card.titles, n_recordings=len(card.task)) if card.titles else None
+    results = []
+    for decoding in card.decodings:
+        settings = tuned_settings(card, decoding, overrides)
+        task = Task(settings, {0: recording}, {})
+        learned = _learned_before(take, decoding, embedding)
+        own_titles = titles or (kept_titles if decoding is card.main else None)
+        (result,) = find_task_steps(task, learned, titles=own_titles).values()
+        assert result.together is not None, "steps were looked for"
+        names = tuple(zip(card.task_names, card.task, strict=True))
+        results.append(replace(result, together=replace(result.together, recordings=names)))
+    others = tuple(
+        OtherNumber(decoding.label, decoding.option, result)
+        for decoding, result in zip(card.decodings[1:], results[1:], strict=True)
+    )
+    return _with_earlier({0: replace(results[0], other_numbers=others)}, [take])[0]
+
+
+def _learned_before(
+    take: KeptTake, decoding: KeptDecoding, embedding: FeatureTrack | None
+) -> LearnedTask:
+    clustering, *again = load_clusterings(take.folder, take.card, decoding)
+    facts = decoding.decision
     decoded = Decoded(
         [clustering],
         again=(lambda number: [again[number]]) if again else None,
-        used=card.decoder,
+        used=decoding.decoder,
         decision=None
-        if card.decision is None
-        else Decision(card.decision.sentence, card.decision.figures, card.decision.found_structure),
+        if facts is None
+        else Decision(facts.sentence, facts.figures, facts.found_structure),
     )
-    learned = LearnedTask(
+    return LearnedTask(
         None if embedding is None else [embedding],
         decoded,
-        [card.learning_notes],
-        of_model=card.of_model,
+        [take.card.learning_notes],
+        of_model=take.card.of_model,
     )
-    kept_titles = Titles(kinds=card.titles, n_recordings=len(card.task)) if card.titles else None
-    task = Task(settings, {0: recording}, {})
-    result = find_task_steps(task, learned, titles=titles or kept_titles)[0]
-    assert result.together is not None, "steps were looked for"
-    together = replace(
-        result.together, recordings=tuple(zip(card.task_names, card.task, strict=True))
-    )
-    return replace(_with_earlier({0: result}, [take])[0], together=together)
 
 
 def _with_earlier(results: Mapping[int, Result], takes: Sequence[KeptTake]) -> dict[int, Result]:
@@ -222,7 +241,7 @@ def _model_of(take: KeptTake) -> TaskModel | None:
         model = read_model(take.folder.absolute().parent)
     except ModelError:
         return None
-    return model if model.clustering_id == take.card.clustering_id else None
+    return model if model.clustering_id == take.card.main.clustering_id else None
 
 
 def _tuned_model(take: KeptTake, task: Task, decoded: Decoded) -> TaskModel | None:

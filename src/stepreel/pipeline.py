@@ -5,7 +5,7 @@
       ─learn─▶       embedding, just another FeatureTrack,            learn_embeddings
                      if the decoder needs one
       ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
-                     with their confidence                            rate_steps
+                     with their confidence, and in other numbers      rate_steps, with_other_numbers
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
@@ -17,7 +17,7 @@ needs no embedding: then none is learned. The paper's, `kmeans`, does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from stepreel.learn.embeddings import learn_embeddings
 from stepreel.learn.model import TaskModel, TrainedWeights, build_model
 from stepreel.output import WrittenTask, write_task
 from stepreel.report.video import VideoChoice
-from stepreel.result import Result, Together
+from stepreel.result import OtherNumber, Result, Together
 from stepreel.steps.confidence import rate_steps
 from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
@@ -99,6 +99,7 @@ def run(
         return TaskRun({}, task.failures, None)
     learned = learn_task(task, store, model=model, device=device, progress=progress)
     results = find_task_steps(task, learned, titles=titles)
+    results = with_other_numbers(task, learned, results)
     if output is None:
         return TaskRun(results, task.failures, None)
     written = write_task(
@@ -235,4 +236,30 @@ def find_task_steps(
             together=own,
         )
         for (position, recording), embedding, clustering, key_steps, notes, own in parts
+    }
+
+
+def with_other_numbers(
+    task: Task, learned: LearnedTask, results: Mapping[int, Result]
+) -> dict[int, Result]:
+    """Add what other natural numbers of steps give; nothing if a certain number was asked for."""
+    choice = task.settings.key_steps
+    others: dict[int, list[OtherNumber]] = {position: [] for position in results}
+    if learned.of_model or choice.n_clusters is not None or choice.n_steps is not None:
+        return dict(results)
+    recordings = list(task.recordings.values())
+    counts = learned.decoded.counts
+    field, option = ("n_steps", "--steps") if counts == "steps" else ("n_clusters", "--clusters")
+    for number in learned.decoded.natural:
+        value = (number, number) if counts == "steps" else number
+        key_steps = choice.model_copy(update={field: value})
+        settings = task.settings.model_copy(update={"key_steps": key_steps})
+        decoded = decode(choice.decoder, Takes(recordings, learned.embeddings, settings))
+        other_task = replace(task, settings=settings)
+        found = find_task_steps(other_task, replace(learned, decoded=decoded))
+        for position, result in found.items():
+            others[position].append(OtherNumber(f"{number} {counts}", f"{option} {number}", result))
+    return {
+        position: replace(result, other_numbers=tuple(others[position]))
+        for position, result in results.items()
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +14,15 @@ from stepreel.errors import ModelError, OutputError, StoreError
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps
-from stepreel.storyboard.assemble import assemble_storyboard
+from stepreel.storyboard.assemble import as_alternative, assemble_storyboard
 from stepreel.storyboard.editing import check_not_edited, seal
 from stepreel.storyboard.folders import path_from
+from stepreel.storyboard.picture_files import small_picture_file
 from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.storyboard.titles import Titles
 from stepreel.system.locks import lock_output
 from stepreel.system.store import Store
-from stepreel.tuning.keep import FoundSteps, keep
+from stepreel.tuning.keep import FoundDecoding, FoundSteps, keep
 from stepreel.types import (
     Clustering,
     FeatureTrack,
@@ -56,6 +57,19 @@ class Together:
     again: tuple[Clustering, ...]
 
 
+@dataclass(frozen=True)
+class OtherNumber:
+    """What the same recording gives in another natural number of steps.
+
+    label   what it is called: 8 steps
+    option  of `stepreel tune` that chooses it: --steps 8
+    """
+
+    label: str
+    option: str
+    result: Result
+
+
 @dataclass(repr=False, eq=False)
 class Result:
     """The key steps of one recording.
@@ -68,6 +82,7 @@ class Result:
     decision         what the decoder found out about the task; None if there was nothing to decide
     learning_notes   what a reader should know about how the embedding was learned
     titles           of steps, given by a person
+    other_numbers    other natural numbers of steps
     written_before   an earlier storyboard of the recording, whose video is played by the new one
     together         what is known of how it was found; None unless it was looked for by a run
     store            from which pictures are read; a temporary one exists as long as it is kept here
@@ -82,21 +97,36 @@ class Result:
     learning_notes: tuple[str, ...] = ()
     titles: Titles | None = None
     together: Together | None = None
+    other_numbers: tuple[OtherNumber, ...] = ()
     written_before: WrittenBefore | None = None
     store: Store | None = None
 
     @cached_property
     def storyboard(self) -> Storyboard:
         """The storyboard as it was written last; before that, without any pictures."""
-        return assemble_storyboard(
+        return self._assembled()
+
+    def _assembled(
+        self, folder: Path | None = None, thumbnails: ThumbnailSheet | None = None
+    ) -> Storyboard:
+        board = assemble_storyboard(
             self.recording,
             self.clustering,
             self.key_steps,
             self.settings,
+            folder=folder,
+            thumbnails=thumbnails,
             titles=self.titles,
             decision=self.decision,
             notes=self.learning_notes,
         )
+        others = [
+            as_alternative(
+                other.result._assembled(folder, thumbnails), board, other.label, other.option
+            )
+            for other in self.other_numbers
+        ]
+        return board.model_copy(update={"alternatives": others}) if others else board
 
     @property
     def steps(self) -> list[KeyStep]:
@@ -152,17 +182,7 @@ class Result:
         from stepreel.report.video import boards_with_video
 
         thumbnails = self._thumbnails()
-        board = assemble_storyboard(
-            self.recording,
-            self.clustering,
-            self.key_steps,
-            self.settings,
-            folder=folder,
-            thumbnails=thumbnails,
-            titles=self.titles,
-            decision=self.decision,
-            notes=self.learning_notes,
-        )
+        board = self._assembled(folder, thumbnails)
         boards: Iterable[Storyboard] = [board]
         if isinstance(self.recording, VideoRecording):
             file, before = self.recording.video, self.written_before
@@ -172,7 +192,13 @@ class Result:
                 boards = [before.with_same_video(board, file, folder)]
         strip = None if thumbnails is None else thumbnails.jpeg
         for number, board in enumerate(map(seal, boards)):
-            write_report(board, folder, pictures=self.pictures(), strip=strip)
+            write_report(
+                board,
+                folder,
+                pictures=self.pictures(),
+                other_pictures=self._small_pictures(),
+                strip=strip,
+            )
             if number == 0:  # making a video can take long, and be stopped
                 self._keep(folder)
         self.storyboard = board  # only now: its pictures are there
@@ -188,15 +214,16 @@ class Result:
         """Keep what `stepreel tune` needs; without it, everything else is as good."""
         if self.together is None:
             return
+        others = [
+            replace(other.result._decoding(), label=other.label, option=other.option)
+            for other in self.other_numbers
+        ]
         found = FoundSteps(
             recording=self.recording,
             embedding=self.embedding_track,
-            clusterings=[self.clustering, *self.together.again],
-            decision=self.decision,
+            decodings=[self._decoding(), *others],
             task=self.together.recordings,
-            decoder=self.together.decoder,
             of_model=self.together.of_model,
-            settings=self.settings.model_dump(mode="json"),
             learning_notes=self.learning_notes,
             kind_titles={} if self.titles is None else dict(self.titles.kinds),
         )
@@ -206,6 +233,15 @@ class Result:
         except (OutputError, StoreError, OSError) as problem:
             log.warning("%s; `stepreel tune` will not work there", problem)
 
+    def _decoding(self) -> FoundDecoding:
+        assert self.together is not None, "steps were looked for"
+        return FoundDecoding(
+            [self.clustering, *self.together.again],
+            self.decision,
+            self.together.decoder,
+            self.settings.model_dump(mode="json"),
+        )
+
     def pictures(self) -> dict[int, bytes]:
         """Return the JPEG of every step by the step's index; none for features."""
         if not isinstance(self.recording, VideoRecording):
@@ -213,6 +249,21 @@ class Result:
         previews = self.recording.previews
         segments = enumerate(self.key_steps.segments, start=1)
         return {index: previews.jpeg(segment.nearest) for index, segment in segments}
+
+    def _small_pictures(self) -> dict[str, bytes]:
+        """Return the JPEG of every moment that only other numbers of steps show, by file."""
+        if not isinstance(self.recording, VideoRecording):
+            return {}
+        previews = self.recording.previews
+        shown = {segment.nearest for segment in self.key_steps.segments}
+        others = {
+            s.nearest for other in self.other_numbers for s in other.result.key_steps.segments
+        }
+        times = self.recording.times
+        return {
+            small_picture_file(round(float(times[moment]), 3)): previews.small_jpeg(moment)
+            for moment in sorted(others - shown)
+        }
 
     def __repr__(self) -> str:
         steps = "1 step" if len(self.steps) == 1 else f"{len(self.steps)} steps"

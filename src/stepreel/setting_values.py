@@ -8,6 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from stepreel.validation import Expected
 
+NOT_GIVEN = ("none", "auto")  # the number is found
+
 
 def _split(value: object) -> object:
     """Split comma-separated text into a list."""
@@ -43,12 +45,12 @@ def _parse_rows(value: object) -> object:
 
 
 def _parse_none(value: object) -> object:
-    return None if isinstance(value, str) and value.lower() == "none" else value
+    return None if isinstance(value, str) and value.lower() in NOT_GIVEN else value
 
 
 def _parse_range(value: object) -> object:
     """Parse a number or a range such as "3..8"."""
-    if isinstance(value, str) and value.lower() == "none":
+    if isinstance(value, str) and value.lower() in NOT_GIVEN:
         return None
     if isinstance(value, str):
         parts = value.split("..")
@@ -83,5 +85,5 @@ Count = Annotated[int, Field(ge=1, le=1000)]  # more take long, and no page show
 CountRange = Annotated[
     tuple[Count, Count] | None,
     BeforeValidator(_parse_range),
-    Expected("a number from 1 to 1000, a range such as 3..8, or none"),
+    Expected("a number from 1 to 1000, a range such as 3..8, or auto"),
 ]

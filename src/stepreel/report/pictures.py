@@ -22,6 +22,13 @@ def read_pictures(board: Storyboard, folder: Path) -> tuple[dict[int, bytes], by
     return {index: jpeg for index, jpeg in files.items() if jpeg is not None}, strip
 
 
+def read_other_pictures(board: Storyboard, folder: Path) -> dict[str, bytes]:
+    """Return the JPEG of every file that alternatives name; what is missing is left out."""
+    files = {step.picture for other in board.alternatives for step in other.steps if step.picture}
+    read = {file: _read(folder, file) for file in sorted(files)}
+    return {file: jpeg for file, jpeg in read.items() if jpeg is not None}
+
+
 def _read(folder: Path, file: str | None) -> bytes | None:
     path = path_inside(folder, file) if file else None
     try:

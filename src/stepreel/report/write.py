@@ -11,7 +11,7 @@ from stepreel.report.addresses import path_inside
 from stepreel.report.exports import EXPORTS, Export
 from stepreel.report.missing_video import without_missing_video
 from stepreel.report.page import render_page
-from stepreel.report.pictures import read_pictures
+from stepreel.report.pictures import read_other_pictures, read_pictures
 from stepreel.report.video import read_embedded_video
 from stepreel.storyboard.editing import STORYBOARD
 from stepreel.storyboard.schema import Storyboard
@@ -23,19 +23,26 @@ log = logging.getLogger(__name__)
 
 
 def write_report(
-    board: Storyboard, folder: Path, *, pictures: Mapping[int, bytes], strip: bytes | None
+    board: Storyboard,
+    folder: Path,
+    *,
+    pictures: Mapping[int, bytes],
+    strip: bytes | None,
+    other_pictures: Mapping[str, bytes] | None = None,
 ) -> list[Path]:
     """Write pictures, storyboard.json, the page and all exports; return the files written.
 
     Step pictures of an earlier run that this board does not name are removed. An export from
     another package that fails is logged as a warning; everything else is still written.
 
-    pictures  the JPEG of each step, by the step's index
-    strip     the JPEG of thumbnails that `board.strip` describes
+    pictures        the JPEG of each step, by the step's index
+    strip           the JPEG of thumbnails that `board.strip` describes
+    other_pictures  those of its alternatives, by file
     """
+    others = other_pictures or {}
     with explain_write_errors(folder):
-        written = _write_pictures(board, folder, pictures, strip)
-        written += _write_documents(board, folder, pictures, strip)
+        written = _write_pictures(board, folder, pictures, strip, others)
+        written += _write_documents(board, folder, pictures, strip, others)
         _remove_stale_pictures(board, folder)
         return written + _write_plugin_exports(board, folder, written)
 
@@ -49,8 +56,11 @@ def render_again(board: Storyboard, path: Path) -> list[Path]:
     folder = path.parent
     shown = without_missing_video(board, folder)
     pictures, strip = read_pictures(board, folder)
+    others = read_other_pictures(board, folder)
     with explain_write_errors(folder):
-        written = _write_documents(board, folder, pictures, strip, file=path.name, shown=shown)
+        written = _write_documents(
+            board, folder, pictures, strip, others, file=path.name, shown=shown
+        )
         return written + _write_plugin_exports(board, folder, written)
 
 
@@ -59,6 +69,7 @@ def _write_documents(
     folder: Path,
     pictures: Mapping[int, bytes],
     strip: bytes | None,
+    other_pictures: Mapping[str, bytes],
     *,
     file: str = STORYBOARD,
     shown: Storyboard | None = None,
@@ -68,7 +79,9 @@ def _write_documents(
     texts |= {export.file: export.make(board) for export in EXPORTS.own.values()}
     shown = shown or board
     embedded = read_embedded_video(shown, folder)
-    texts[PAGE] = render_page(shown, pictures=pictures, strip=strip, video=embedded)
+    texts[PAGE] = render_page(
+        shown, pictures=pictures, other_pictures=other_pictures, strip=strip, video=embedded
+    )
     for name, content in texts.items():
         _write(folder / name, content)
     return [folder / name for name in texts]
@@ -82,9 +95,13 @@ def _write(path: Path, content: str | bytes) -> None:
 
 
 def _write_pictures(
-    board: Storyboard, folder: Path, pictures: Mapping[int, bytes], strip: bytes | None
+    board: Storyboard,
+    folder: Path,
+    pictures: Mapping[int, bytes],
+    strip: bytes | None,
+    other_pictures: Mapping[str, bytes],
 ) -> list[Path]:
-    files = {
+    files = dict(other_pictures) | {
         step.picture: pictures[step.index]
         for step in board.steps
         if step.picture and step.index in pictures
@@ -102,10 +119,12 @@ def _write_pictures(
 
 
 def _remove_stale_pictures(board: Storyboard, folder: Path) -> None:
-    current = {folder / step.picture for step in board.steps if step.picture}
-    for path in sorted((folder / "pictures").glob("step-[0-9]*.jpg")):
-        if path not in current:
-            path.unlink()
+    others = [step for other in board.alternatives for step in other.steps]
+    current = {folder / step.picture for step in [*board.steps, *others] if step.picture}
+    for pattern in ("step-[0-9]*.jpg", "small-at-[0-9]*.jpg"):
+        for path in sorted((folder / "pictures").glob(pattern)):
+            if path not in current:
+                path.unlink()
 
 
 def _write_plugin_exports(board: Storyboard, folder: Path, written: list[Path]) -> list[Path]:

@@ -17,8 +17,9 @@ from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard.folders import path_from
 from stepreel.storyboard.notes import notes_on_steps
-from stepreel.storyboard.picture_files import picture_file
+from stepreel.storyboard.picture_files import picture_file, small_picture_file
 from stepreel.storyboard.schema import (
+    Alternative,
     ConfidenceScale,
     DecisionFacts,
     KeyStep,
@@ -89,6 +90,23 @@ def assemble_storyboard(
         seed=settings.train.seed,
         stepreel_version=__version__,
     )
+
+
+def as_alternative(other: Storyboard, board: Storyboard, label: str, option: str) -> Alternative:
+    """Return another storyboard of the same recording as an alternative of `board`.
+
+    Of a moment that `board` shows too there is a picture already; others are small.
+    """
+    there = {step.time: step.picture for step in board.steps}
+    steps = [
+        step.model_copy(update={"picture": there.get(step.time, small_picture_file(step.time))})
+        if step.picture
+        else step
+        for step in other.steps
+    ]
+    shared = set(Alternative.model_fields) & set(Storyboard.model_fields) - {"steps"}
+    fields = {name: getattr(other, name) for name in shared}
+    return Alternative(label=label, option=option, steps=steps, **fields)
 
 
 def _with_number_of_kinds(settings: Settings, clustering: Clustering) -> Settings:

@@ -19,6 +19,15 @@ def picture_file(index: int, time: float) -> str:
     return f"pictures/step-{index:02d}-at-{time:.2f}s.jpg"
 
 
+def small_picture_file(time: float) -> str:
+    """Return the file name of the small picture of a moment that only an alternative shows.
+
+    >>> small_picture_file(12.5)
+    'pictures/small-at-12.50s.jpg'
+    """
+    return f"pictures/small-at-{time:.2f}s.jpg"
+
+
 def shows_another_moment(file: str, time: float) -> bool:
     """Tell whether a picture was taken at another time than `time`; unknown for other names.
 

@@ -213,6 +213,20 @@ class RecordingReference(Contract):
         return self
 
 
+class Alternative(Contract):
+    """The same recording in another number of steps, complete."""
+
+    label: str = Field(description="What it is called: 8 steps.")
+    option: str = Field(description="The option of `stepreel tune` that chooses it: --steps 8.")
+    clustering_id: str = Field(default="", max_length=100)
+    decision: DecisionFacts | None = None
+    steps: list[KeyStep]
+    timeline: list[TimelineSpan]
+    uncertain: list[Span]
+    background: list[Span]
+    notes: list[str] = Field(default=[])
+
+
 class Storyboard(Contract):
     """The key steps of one recording and everything needed to show them."""
 
@@ -236,6 +250,9 @@ class Storyboard(Contract):
     timeline: list[TimelineSpan]
     uncertain: list[Span] = Field(description="Moments trimmed as too far from their centre.")
     background: list[Span] = Field(description="Runs of 2 s or more without a step.")
+    alternatives: list[Alternative] = Field(
+        default=[], max_length=9, description="Other numbers of steps that are natural here."
+    )
     strip: Strip | None = Field(default=None, description="Thumbnails; null without pictures.")
     notes: list[str] = Field(
         default=[], description="Problems and hints for readers of the result."
@@ -262,6 +279,13 @@ class Storyboard(Contract):
         if not 1 <= number <= MOST_CLUSTERS:
             raise ValueError(f"key_steps.n_clusters must be from 1 to {MOST_CLUSTERS}")
         return settings
+
+    def alternative(self, number: int) -> Storyboard:
+        """Return the storyboard with the steps of an alternative (from 0) instead of its own."""
+        other = self.alternatives[number]
+        fields = set(Alternative.model_fields) - {"label", "option"}
+        changes = {name: getattr(other, name) for name in fields}
+        return self.model_copy(update={**changes, "alternatives": []})
 
     @property
     def n_clusters(self) -> int | None:

@@ -40,6 +40,21 @@ class KeptClustering(Contract):
     has_uncertain: bool = Field(description="Whether moments were trimmed.")
 
 
+class KeptDecoding(Contract):
+    """What was decoded: the result, or the same in another number of steps."""
+
+    file: str = Field(description="File of the clusterings.")
+    clusterings: list[KeptClustering] = Field(
+        min_length=1, description="Those in the file: the result, then what tells its stability."
+    )
+    clustering_id: str
+    decision: DecisionFacts | None
+    decoder: str = Field(description="The decoder that did the work.")
+    settings: dict[str, Any] = Field(description="Resolved settings it was decoded with.")
+    label: str = Field(default="", description="What another number is called: 8 steps.")
+    option: str = Field(default="", description="The option that chooses it: --steps 8.")
+
+
 class KeptCard(Contract):
     """Everything about a recording, and how its steps were found, except arrays.
 
@@ -61,15 +76,10 @@ class KeptCard(Contract):
     tracks: dict[str, str] = Field(min_length=1, description="File per cue, the main one first.")
     pictures: str | None = Field(description="File of a picture per moment; videos only.")
     embedding: str | None = Field(description="File of the learned embedding, if there is one.")
-    decoded: str = Field(description="File of the clustering, and of those decoded again.")
     derived: str | None = Field(description="File of what was made from the tracks.")
-    clusterings: list[KeptClustering] = Field(
-        min_length=1, description="Those in `decoded`: the result, then what tells its stability."
+    decodings: list[KeptDecoding] = Field(
+        min_length=1, max_length=9, description="The result, then other natural numbers."
     )
-    clustering_id: str
-    decision: DecisionFacts | None
-    settings: dict[str, Any] = Field(description="Resolved settings, as of the run.")
-    decoder: str = Field(description="The decoder that did the work.")
     of_model: bool = Field(description="Whether kinds of an earlier model were found again.")
     task: list[str] = Field(
         min_length=1, description="Fingerprints of all recordings that were looked at together."
@@ -83,7 +93,13 @@ class KeptCard(Contract):
     def files(self) -> list[str]:
         """All files that belong to it."""
         optional = (self.pictures, self.embedding, self.derived)
-        return [*self.tracks.values(), *(name for name in optional if name), self.decoded]
+        decodings = (decoding.file for decoding in self.decodings)
+        return [*self.tracks.values(), *(name for name in optional if name), *decodings]
+
+    @property
+    def main(self) -> KeptDecoding:
+        """What the storyboard shows."""
+        return self.decodings[0]
 
 
 def write_card(folder: Path, card: KeptCard) -> None:

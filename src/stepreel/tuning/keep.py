@@ -21,6 +21,7 @@ from stepreel.tuning.card import (
     FOLDER,
     KeptCard,
     KeptClustering,
+    KeptDecoding,
     KeptVideo,
     run_again,
     write_card,
@@ -33,25 +34,38 @@ PER_MOMENT = ("labels", "distances", "certainty", "excluded", "uncertain")
 
 
 @dataclass(frozen=True)
-class FoundSteps:
-    """What was found in one recording, and how, besides its storyboard.
+class FoundDecoding:
+    """What was decoded in one recording, and how.
 
-    clusterings  the result, then those decoded again, which tell how stable it is
+    clusterings    the result, then those decoded again, which tell how stable it is
+    decoder        the one that did the work
+    settings       resolved settings it was decoded with
+    label, option  of another number of steps
+    """
+
+    clusterings: Sequence[Clustering]
+    decision: Decision | None
+    decoder: str
+    settings: dict[str, Any]
+    label: str = ""
+    option: str = ""
+
+
+@dataclass(frozen=True)
+class FoundSteps:
+    """What was found in one recording, besides its storyboard.
+
+    decodings    the result, then the same in other natural numbers of steps
     task         all recordings that were looked at together: (name, fingerprint)
-    decoder      the one that did the work
     of_model     whether kinds of an earlier model were found again
-    settings     resolved settings of the run
     kind_titles  titles of kinds that a person gave, by letter
     """
 
     recording: Recording
     embedding: FeatureTrack | None
-    clusterings: Sequence[Clustering]
-    decision: Decision | None
+    decodings: Sequence[FoundDecoding]
     task: Sequence[tuple[str, str]]
-    decoder: str
     of_model: bool
-    settings: dict[str, Any]
     learning_notes: Sequence[str] = ()
     kind_titles: dict[str, str] | None = None
 
@@ -90,10 +104,20 @@ def _card(found: FoundSteps, kept: Path, file: str | None) -> KeptCard:
         embedding=None
         if found.embedding is None
         else keep_arrays(_track_arrays(found.embedding), kept, "embedding"),
-        decoded=keep_arrays(_stacked(found.clusterings), kept, "decoded"),
         derived=keep_arrays(recording.derived.arrays, kept, "derived")
         if recording.derived.arrays
         else None,
+        decodings=[_keep_decoding(decoding, kept) for decoding in found.decodings],
+        of_model=found.of_model,
+        task=[fingerprint for _, fingerprint in found.task],
+        task_names=[name for name, _ in found.task],
+        titles=found.kind_titles or {},
+    )
+
+
+def _keep_decoding(found: FoundDecoding, kept: Path) -> KeptDecoding:
+    return KeptDecoding(
+        file=keep_arrays(_stacked(found.clusterings), kept, "decoded"),
         clusterings=[
             KeptClustering(n_clusters=one.n_clusters, has_uncertain=one.uncertain is not None)
             for one in found.clusterings
@@ -106,12 +130,10 @@ def _card(found: FoundSteps, kept: Path, file: str | None) -> KeptCard:
             figures=dict(found.decision.figures),
             found_structure=found.decision.found_structure,
         ),
-        settings=found.settings,
         decoder=found.decoder,
-        of_model=found.of_model,
-        task=[fingerprint for _, fingerprint in found.task],
-        task_names=[name for name, _ in found.task],
-        titles=found.kind_titles or {},
+        settings=found.settings,
+        label=found.label,
+        option=found.option,
     )
 
 
@@ -189,9 +211,9 @@ def load_embedding(folder: Path, card: KeptCard) -> FeatureTrack | None:
     return _load_track(folder, card, "embedding", card.embedding)
 
 
-def load_clusterings(folder: Path, card: KeptCard) -> list[Clustering]:
-    """Return the clustering of a recording, and those decoded again."""
-    arrays = _read_all(folder, card.decoded)
+def load_clusterings(folder: Path, card: KeptCard, decoding: KeptDecoding) -> list[Clustering]:
+    """Return a clustering of a recording, and those decoded again."""
+    arrays = _read_all(folder, decoding.file)
     times = _open(folder, next(iter(card.tracks.values()))).read("times")
     try:
         return [
@@ -203,12 +225,12 @@ def load_clusterings(folder: Path, card: KeptCard) -> list[Clustering]:
                 excluded=arrays["excluded"][row],
                 n_clusters=one.n_clusters,
                 uncertain=arrays["uncertain"][row] if one.has_uncertain else None,
-                clustering_id=card.clustering_id,
+                clustering_id=decoding.clustering_id,
             )
-            for row, one in enumerate(card.clusterings)
+            for row, one in enumerate(decoding.clusterings)
         ]
     except (KeyError, IndexError, ValueError) as problem:
-        raise _damaged(folder, card.decoded, problem) from None
+        raise _damaged(folder, decoding.file, problem) from None
 
 
 def _load_track(folder: Path, card: KeptCard, cue: str, file: str) -> FeatureTrack:

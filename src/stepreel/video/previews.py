@@ -31,6 +31,7 @@ QUALITY = 75
 STRIP_TILES = 150
 STRIP_COLUMNS = 15
 TILE_PIXELS = 160
+SMALL_PIXELS = 320
 
 
 class PreviewMaker:
@@ -117,6 +118,17 @@ class Previews:
             tile_height=height,
             interval_seconds=stride * spacing,
         )
+
+    def small_jpeg(self, moment: int) -> bytes:
+        """Return a smaller picture of one moment."""
+        decoded = cv2.imdecode(np.frombuffer(self.jpeg(moment), np.uint8), cv2.IMREAD_COLOR)
+        assert decoded is not None
+        scale = min(1.0, SMALL_PIXELS / max(decoded.shape[:2]))
+        size = (max(1, round(decoded.shape[1] * scale)), max(1, round(decoded.shape[0] * scale)))
+        small = cv2.resize(
+            cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB), size, None, 0, 0, cv2.INTER_AREA
+        )
+        return encode_jpeg(np.asarray(small, np.uint8), QUALITY - 5)
 
     def _tile(self, moment: int) -> Picture:
         flags = cv2.IMREAD_REDUCED_COLOR_2  # decode at half size: a quarter of the work

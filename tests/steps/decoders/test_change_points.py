@@ -9,8 +9,6 @@ from scipy.ndimage import gaussian_filter1d
 from stepreel.steps.decoders.change_points import (
     CLEAR,
     SCALES,
-    agreement,
-    best_borders,
     find_changes,
     likeness,
     main_directions,
@@ -18,6 +16,11 @@ from stepreel.steps.decoders.change_points import (
     reduced,
     segment_costs,
     standard_cells,
+)
+from stepreel.steps.decoders.segmentations import (
+    agreement,
+    best_borders,
+    natural_numbers,
     trace,
 )
 
@@ -218,3 +221,29 @@ def test_certainty_is_how_often_a_cell_is_with_its_middle_and_less_near_borders(
     assert certainty == pytest.approx([0.5, 0.5, 1, 1, 1, 1, 1, 1])
     blurred = agreement(8, found[:1], blur=1.0)
     assert blurred[[0, 1]] == pytest.approx(1 - 0.5 * np.exp([-0.5, -1.5]))
+
+
+def test_numbers_are_natural_that_stay_best_while_the_price_of_a_border_grows():
+    # Three pairs of steps that differ little within a pair: six are found, three are natural too.
+    totals = np.array([100.0, 70.0, 40.0, 37.0, 34.0, 31.0, 30.8, 30.6, 30.4, 30.2])
+    assert natural_numbers(totals, 6) == [3]
+    assert natural_numbers(totals, 3) == [6]
+
+
+def test_what_is_near_or_far_from_the_number_found_is_no_other_number():
+    totals = 1000.0 / np.arange(1, 101)
+    for number in (10, 20):
+        others = natural_numbers(totals, number)
+        assert 0 < len(others) <= 3
+        assert all(number / 4 <= other <= 2 * number for other in others)
+        numbers = sorted([number, *others])
+        assert all(b >= 1.4 * a for a, b in itertools.pairwise(numbers))
+
+
+def test_another_number_of_steps_is_cut_where_the_recording_changes_too():
+    found = find_changes(times(340), {"a": clear_steps([60, 40, 80, 60, 100])})
+    fewer = find_changes(times(340), {"a": clear_steps([60, 40, 80, 60, 100])}, steps=3)
+    assert found.structure > CLEAR
+    assert fewer.structure == found.structure
+    equal = np.linspace(0, 85, 4)[1:-1]
+    assert np.abs(fewer.borders - equal).max() > 1

@@ -26,8 +26,8 @@ async function copyChapters(chapters) {
   }
 }
 
-function offerCopying(chapters) {
+function offerCopying(chaptersNow) {
   for (const button of document.querySelectorAll("[data-copy]")) {
-    button.addEventListener("click", () => copyChapters(chapters[button.dataset.copy]));
+    button.addEventListener("click", () => copyChapters(chaptersNow()[button.dataset.copy]));
   }
 }

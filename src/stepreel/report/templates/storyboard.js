@@ -5,7 +5,9 @@ const byId = (id) => document.getElementById(id);
 
 function readBoard() {
   const board = JSON.parse(byId("board").textContent);
-  board.spans = board.spans.map(([start, end, kind, step]) => ({ start, end, kind, step }));
+  for (const version of [board, ...board.alternatives]) {
+    version.spans = version.spans.map(([start, end, kind, step]) => ({ start, end, kind, step }));
+  }
   return board;
 }
 
@@ -22,8 +24,17 @@ class Page {
     this.current = null; // the step at the playhead
     this.chosen = null; // the step the reader last chose
     this.timeline = new Timeline(byId("timeline"), board, (seconds) => this.seek(seconds));
+    this.versions = new Versions(board, (version) => this.useBoard(version));
     this.playhead.onChange = () => this.update();
     this.listen();
+    this.update();
+  }
+
+  useBoard(board) {
+    this.board = board;
+    this.chosen = null;
+    this.current = undefined; // so that everything is shown anew
+    this.timeline.useBoard(board);
     this.update();
   }
 
@@ -88,12 +99,13 @@ class Page {
     on("help", () => byId("shortcuts").showModal());
     document.addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.press(event));
-    offerCopying(this.board.chapters);
+    offerCopying(() => this.board.chapters);
   }
 
   click(event) {
     const at = (selector) => event.target.closest(selector);
-    if (at("[data-unfold]")) unfold(at("[data-unfold]"));
+    if (at("button[data-version]")) this.versions.show(Number(at("button[data-version]").dataset.version));
+    else if (at("[data-unfold]")) unfold(at("[data-unfold]"));
     else if (at("[data-seek]")) this.seek(Number(at("[data-seek]").dataset.seek));
     else if (at("[data-go]")) {
       event.preventDefault();

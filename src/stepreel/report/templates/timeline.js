@@ -27,6 +27,11 @@ class Timeline {
     this.fitLabels(root.clientWidth);
   }
 
+  useBoard(board) {
+    this.board = board;
+    this.fitLabels(this.root.clientWidth);
+  }
+
   listen() {
     const on = (name, action) => this.root.addEventListener(name, action);
     on("pointerdown", (event) => this.press(event));

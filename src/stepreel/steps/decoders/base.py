@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,8 @@ class Decoded:
     again        tells how stable the result is; None if that is not known
     used         the decoder that did the work, if this one only chose it
     decision     None if there was nothing to decide
+    natural      other numbers that are natural here
+    counts       of what: kinds of steps, or steps in a single recording
     """
 
     clusterings: list[Clustering]
@@ -93,6 +96,8 @@ class Decoded:
     again: Again | None = None
     used: str = ""
     decision: Decision | None = None
+    natural: tuple[int, ...] = ()
+    counts: Literal["kinds", "steps"] = "kinds"
 
 
 Decode = Callable[[Takes], Decoded]

@@ -6,7 +6,8 @@
 3. A segment costs its scatter in that kernel. Dynamic programming finds the best borders for every
    number at once (`best_borders`); the number is where one more explains too little. A second
    pass prefers segments of like length.
-4. If borders explain no more than in random tracks as smooth as these, equal parts are returned.
+4. If borders explain no more than in random tracks as smooth as these, equal parts are returned:
+   neither in the number of segments that is found, nor in the one that was asked for.
 
 Lengths are in typical steps, from the recording's length alone; nothing depends on cue or source.
 """
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.steps.decoders.segmentations import agreement, best_borders, best_segmentations
 from stepreel.types import Derived, Floats, Labels, Mask, Seconds, moment_seconds
 
 Values = NDArray[np.float64]
@@ -31,10 +33,7 @@ DIMS_PER_CUE = 12
 CLIP = 2.5  # standard deviations: a cue's rare extremes are no steps
 SCALES = (0.06, 0.12, 0.24)  # smoothing, in typical steps
 LONGEST = 8  # a segment's limit, in typical steps
-PENALTY = 0.3  # of a border: this share of all scatter, divided by the expected number
-LENGTH_PRIOR = 0.15  # weight of log²(length / mean length), in the same unit
 N_RANDOM, CLEAR = 24, 2.0  # random tracks; standard deviations above them that count as structure
-VARIED = 4 / 3  # numbers from n / VARIED to n * VARIED are compared for certainty
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ class Changes:
                CLEAR the segments are equal parts; None if this was not asked
     cells      of every cue that changes, (cells, D): z-scored means over moments
     directions of every cue that changes, (D, d): those that keep most of its cells
+    natural    other numbers of segments that are natural here
     """
 
     edges: Values
@@ -58,6 +58,7 @@ class Changes:
     structure: float | None
     cells: Mapping[str, Floats]
     directions: Mapping[str, Values]
+    natural: tuple[int, ...]
 
     @property
     def borders(self) -> Values:
@@ -83,9 +84,15 @@ def find_changes(
     seed     of the random tracks; None for the best borders without this comparison
     columns  of every cue to look at; all of them if left out
     derived  what was made from these cues before, and keeps what is made now
-    name     of the result in `derived`: tells `steps`, `seed`, `columns`, and which cues there are
+    name     of the result in `derived`: tells `seed`, `columns`, and which cues there are
     """
     derived = Derived() if derived is None else derived
+    known = None
+    if steps is not None and seed is not None:
+        found_freely = find_changes(
+            times, cues, valid, seed=seed, columns=columns, derived=derived, name=name
+        )
+        known = found_freely.structure
     moment = moment_seconds(times)
     limits = limits_of(steps, len(times))
     expected, step_seconds = expected_number(len(times) * moment, limits)
@@ -101,7 +108,8 @@ def find_changes(
     cell_seconds = per_cell * moment
     step = step_seconds / cell_seconds  # cells
     found = derived.get_all(
-        f"segments/{name}", lambda: _segments(cells, n, step, expected, limits, cell_seconds, seed)
+        f"segments/{steps},{name}",
+        lambda: _segments(cells, n, step, expected, limits, cell_seconds, seed, known),
     )
     structure = float(found["structure"][0])
     edges = np.append(times[found["cuts"][:-1] * per_cell], times[-1] + moment)
@@ -112,6 +120,7 @@ def find_changes(
         certainty=np.repeat(found["certainty"], per_cell)[: len(times)],
         structure=None if np.isnan(structure) else structure,
         cells=cells,
+        natural=tuple(found["natural"].tolist()),
         directions={cue: found[f"{DIRECTIONS}{cue}"] for cue in cells},
     )
 
@@ -124,21 +133,28 @@ def _segments(
     limits: tuple[int, int],
     cell_seconds: float,
     seed: int | None,
+    known: float | None,
 ) -> dict[str, NDArray[Any]]:
-    """Return cuts, certainty of every cell, structure (NaN if not asked), and main directions."""
+    """Return cuts, certainty of every cell, structure (NaN if not asked), and main directions.
+
+    known  structure in the number of segments that was found; if that is clear, so is any other
+    """
     directions = {cue: main_directions(x.astype(np.float64)) for cue, x in cells.items()}
     tracks = [reduced(x, directions[cue]) for cue, x in cells.items()]
     shortest = max(1, min(round(SHORTEST_SEGMENT / cell_seconds), n // limits[0]))
     cost, unit = segment_costs(tracks, n, step, expected)
-    found = best_segmentations(cost, unit, expected, shortest, limits)
-    rng = None if seed is None else np.random.default_rng(seed)
-    structure = None if rng is None else structure_of(tracks, step, expected, rng)
+    found, natural = best_segmentations(cost, unit, expected, shortest, limits)
+    structure = known
+    if seed is not None and (known is None or known <= CLEAR):
+        structure = structure_of(tracks, step, expected, np.random.default_rng(seed))
     if not tracks or (structure is not None and structure <= CLEAR):
         number = len(found[0]) - 1 if tracks else int(np.clip(round(expected), *limits))
         found = [np.linspace(0, n, min(number, n) + 1).round().astype(np.int64)]
+        natural = []
     return {
         "cuts": found[0],
         "certainty": agreement(n, found, SCALES[1] * step),
+        "natural": np.array(natural, np.int64),
         "structure": np.array([np.nan if structure is None else structure]),
         **{f"{DIRECTIONS}{cue}": x for cue, x in directions.items()},
     }
@@ -286,63 +302,3 @@ def segment_costs(
     n_pairs = longest * n - longest * (longest + 1) / 2
     apart = 1 - like[:, 1:].sum() / n_pairs if n_pairs > 0 else 1.0
     return cost, max(n * apart, 1e-6) / expected
-
-
-def best_borders(cost: Values, most: int) -> tuple[Values, NDArray[np.int32]]:
-    """Return the least cost of 1 to `most` segments, and how long the last one of each is.
-
-    last  (most, n + 1): of k + 1 segments that end before cell j
-    """
-    n, width = len(cost) - 1, cost.shape[1]
-    backwards = np.ascontiguousarray(cost[:, ::-1])  # column i: length width - 1 - i
-    least = np.full(width + n, np.inf)
-    least[width - 1] = 0.0
-    totals, last = np.empty(most), np.empty((most, n + 1), np.int32)
-    for k in range(most):
-        candidates = np.lib.stride_tricks.sliding_window_view(least, width) + backwards
-        best = candidates.argmin(axis=1)
-        last[k] = width - 1 - best
-        least[width - 1 :] = candidates[np.arange(n + 1), best]
-        totals[k] = least[-1]
-    return totals, last
-
-
-def trace(last: NDArray[np.int32], number: int) -> Labels:
-    """Follow the lengths back: (number + 1,) cells where segments begin, and the end."""
-    cuts = [last.shape[1] - 1]
-    for k in range(number - 1, -1, -1):
-        cuts.append(cuts[-1] - int(last[k, cuts[-1]]))
-    return np.array(cuts[::-1], np.int64)
-
-
-def best_segmentations(
-    cost: Values, unit: float, expected: float, shortest: int, limits: tuple[int, int]
-) -> list[Labels]:
-    """Return the cuts of the best segmentation, then of those with fewer and more segments."""
-    n, (fewest, most) = len(cost) - 1, limits
-    if n < 2:
-        return [np.array([0, n])]
-    possible = n // shortest
-    cost[:, :shortest] = np.inf
-    totals, _ = best_borders(cost, min(most, possible, int(2.5 * expected) + 1))
-    totals[: fewest - 1] = np.inf
-    number = int(np.argmin(totals + PENALTY * unit * np.arange(len(totals)))) + 1
-    lengths = np.maximum(np.arange(cost.shape[1]), 1)
-    cost += LENGTH_PRIOR * unit * np.log(lengths * number / n) ** 2
-    totals, last = best_borders(cost, min(possible, int(np.ceil(number * VARIED))))
-    others = [k + 1 for k in range(int(number / VARIED), len(totals)) if k + 1 != number]
-    return [trace(last, k) for k in [number, *others] if np.isfinite(totals[k - 1])]
-
-
-def agreement(n_cells: int, found: list[Labels], blur: float) -> Values:
-    """Return how sure it is that a cell belongs to the same step as the middle of its segment.
-
-    As often as they are together when their number varies; half of that within `blur` of a border.
-    """
-    cuts, cells = found[0], np.arange(n_cells)
-    own = np.searchsorted(cuts, cells, side="right") - 1
-    middle = ((cuts[:-1] + cuts[1:]) // 2)[own]
-    numbers = [np.searchsorted(other, cells, side="right") for other in found]
-    together = np.mean([number == number[middle] for number in numbers], axis=0)
-    to_border = np.minimum(cells + 0.5 - cuts[own], cuts[own + 1] - cells - 0.5)
-    return np.asarray(together * (1 - 0.5 * np.exp(-to_border / blur)))

@@ -77,7 +77,7 @@ def _find(
         seed=seed,
         columns=None if half is None else _half_of_columns(recording, takes.seed, half),
         derived=recording.derived,
-        name=f"{steps},{seed},{takes.seed},{half},{','.join(tracks)}",
+        name=f"{seed},{takes.seed},{half},{','.join(tracks)}",
     )
 
 
@@ -118,6 +118,8 @@ def _decoded(
         kinds,
         again=lambda seed: _again(takes, seed),
         decision=_decision(changes[0]) if len(changes) == 1 else None,
+        natural=changes[0].natural if len(changes) == 1 else (),
+        counts="steps",
     )
 
 
@@ -163,5 +165,7 @@ def _again(takes: Takes, seed: int) -> list[Clustering]:
 
 
 CHANGES = Decoder(
-    decode, find_again, title="borders where a recording changes; steps that look alike are grouped"
+    decode,
+    find_again,
+    title="borders where a recording changes; steps that look alike are grouped",
 )
