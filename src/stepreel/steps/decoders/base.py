@@ -29,7 +29,7 @@ class Takes:
     """All takes of one task.
 
     recordings  with the tracks of their cues
-    embeddings  learned from them, one per recording; None unless the decoder needs them
+    embeddings  learned from them, one per recording; None unless the decoder needs or uses them
     settings    resolved settings of the run
     """
 
@@ -86,6 +86,8 @@ class Decoded:
     again        tells how stable the result is; None if that is not known
     used         the decoder that did the work, if this one only chose it
     decision     None if there was nothing to decide
+    natural      numbers of kinds that the takes themselves suggest, ascending; empty if the decoder
+                 does not look for them
     """
 
     clusterings: list[Clustering]
@@ -93,6 +95,7 @@ class Decoded:
     again: Again | None = None
     used: str = ""
     decision: Decision | None = None
+    natural: tuple[int, ...] = ()
 
 
 Decode = Callable[[Takes], Decoded]
@@ -107,6 +110,8 @@ class Decoder:
     find_again       finds the kinds of an earlier `Decoded` in later takes, for `--model`; None if
                      it cannot
     needs_embedding  whether an embedding is learned for it
+    uses_embedding   whether it looks at an embedding that was learned anyway, instead of at tracks;
+                     it works without one
     title            what it does, in a few words
     api_version      version of this contract that a decoder of another package was written for
     """
@@ -114,6 +119,7 @@ class Decoder:
     decode: Decode
     find_again: FindAgain | None = None
     needs_embedding: bool = False
+    uses_embedding: bool = False
     title: str = ""
     api_version: int | None = None
 
