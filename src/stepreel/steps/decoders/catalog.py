@@ -13,6 +13,7 @@ from stepreel.steps.decoders.auto import AUTO
 from stepreel.steps.decoders.base import Decoder
 from stepreel.steps.decoders.changes import CHANGES
 from stepreel.steps.decoders.clock import CLOCK
+from stepreel.steps.decoders.finch import FINCH
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
 from stepreel.steps.decoders.refined import REFINED
@@ -29,6 +30,7 @@ DECODERS: Registry[Decoder] = Registry(
         "changes": CHANGES,
         "auto": AUTO,
         "refined": REFINED,
+        "finch": FINCH,
     },
     check=must_be(Decoder),
 )
