@@ -17,6 +17,7 @@ from stepreel.steps.decoders.finch import FINCH
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
 from stepreel.steps.decoders.refined import REFINED
+from stepreel.steps.decoders.tw_finch import TW_FINCH
 from stepreel.system.registry import Registry, must_be
 from stepreel.system.source_hashes import describe_code
 from stepreel.validation import similar
@@ -31,6 +32,7 @@ DECODERS: Registry[Decoder] = Registry(
         "auto": AUTO,
         "refined": REFINED,
         "finch": FINCH,
+        "tw-finch": TW_FINCH,
     },
     check=must_be(Decoder),
 )
