@@ -10,7 +10,7 @@ from steps.decoders.tasks import recurring
 
 from cli.commands import stepreel
 
-CLUSTERERS = ("finch", "tw-finch")
+CLUSTERERS = ("finch", "tw-finch", "ward")
 UNTRAINED = ("hmm", "clock", "changes", "auto", "refined", *CLUSTERERS)
 
 

@@ -18,6 +18,7 @@ from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
 from stepreel.steps.decoders.refined import REFINED
 from stepreel.steps.decoders.tw_finch import TW_FINCH
+from stepreel.steps.decoders.ward import WARD
 from stepreel.system.registry import Registry, must_be
 from stepreel.system.source_hashes import describe_code
 from stepreel.validation import similar
@@ -33,6 +34,7 @@ DECODERS: Registry[Decoder] = Registry(
         "refined": REFINED,
         "finch": FINCH,
         "tw-finch": TW_FINCH,
+        "ward": WARD,
     },
     check=must_be(Decoder),
 )
