@@ -10,7 +10,7 @@ from steps.decoders.tasks import recurring
 
 from cli.commands import stepreel
 
-CLUSTERERS = ("finch", "tw-finch", "ward")
+CLUSTERERS = ("finch", "tw-finch", "ward", "procut")
 UNTRAINED = ("hmm", "clock", "changes", "auto", "refined", *CLUSTERERS)
 
 

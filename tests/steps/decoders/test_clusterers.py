@@ -1,4 +1,4 @@
-"""What clusterers have in common: finch, tw-finch and ward."""
+"""What finch, tw-finch, ward and procut have in common."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepreel.steps.decoders.catalog import DECODERS
 from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.types import FeatureTrack
 
-NAMES = ("finch", "tw-finch", "ward")
+NAMES = ("finch", "tw-finch", "ward", "procut")
 each = pytest.mark.parametrize("name", NAMES)
 
 

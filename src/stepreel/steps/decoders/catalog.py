@@ -16,6 +16,7 @@ from stepreel.steps.decoders.clock import CLOCK
 from stepreel.steps.decoders.finch import FINCH
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
+from stepreel.steps.decoders.procut import PROCUT
 from stepreel.steps.decoders.refined import REFINED
 from stepreel.steps.decoders.tw_finch import TW_FINCH
 from stepreel.steps.decoders.ward import WARD
@@ -35,6 +36,7 @@ DECODERS: Registry[Decoder] = Registry(
         "finch": FINCH,
         "tw-finch": TW_FINCH,
         "ward": WARD,
+        "procut": PROCUT,
     },
     check=must_be(Decoder),
 )
