@@ -313,3 +313,10 @@ def test_a_video_for_benchmarks_is_720p_with_frames_out_of_order(tmp_path, monke
         assert (stream.width, stream.height) == (1280, 720)
     assert len(shown) == 90
     assert shown != sorted(shown)
+
+
+def test_finch_is_timed_at_every_number_of_moments():
+    done = run("finch_speed.py", "--moments", 200, 400, "--width", 4)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["200", "400"]
+    assert "core s" in done.stdout

@@ -162,8 +162,8 @@ class KeyStepSettings(_Settings):
         None,
         ge=1,
         le=MOST_CLUSTERS,
-        description="K: number of kinds of steps. If left out: as many as `changes` finds, 7 for "
-        "other decoders.",
+        description="K: number of kinds of steps. If left out: as many as `changes`, `finch` "
+        "and `tw-finch` find, 7 for other decoders.",
     )
     n_steps: CountRange = Field(
         None,

@@ -250,7 +250,7 @@ def with_other_numbers(
     recordings = list(task.recordings.values())
     counts = learned.decoded.counts
     field, option = ("n_steps", "--steps") if counts == "steps" else ("n_clusters", "--clusters")
-    for number in learned.decoded.natural:
+    for number in learned.decoded.other_numbers:
         value = (number, number) if counts == "steps" else number
         key_steps = choice.model_copy(update={field: value})
         settings = task.settings.model_copy(update={"key_steps": key_steps})

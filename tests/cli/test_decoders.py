@@ -10,7 +10,8 @@ from steps.decoders.tasks import recurring
 
 from cli.commands import stepreel
 
-UNTRAINED = ("hmm", "clock", "changes", "auto", "refined")
+CLUSTERERS = ("finch", "tw-finch", "ward", "procut")
+UNTRAINED = ("hmm", "clock", "changes", "auto", "refined", *CLUSTERERS)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_a_decoder_without_training_finds_steps_and_finds_them_again(takes, tmp_
     assert len({step["cluster"] for step in board["steps"]}) > 1
     model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
     assert (model["epochs"], model["loss"]) == (0, None)
-    assert model["decoder"] in ("hmm", "clock", "changes")
+    assert model["decoder"] in ("hmm", "clock", "changes", *CLUSTERERS)
     later = stepreel(
         "run", files[9], "--model", tmp_path / "out", "-o", tmp_path / "new", cache=cache
     )

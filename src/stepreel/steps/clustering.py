@@ -133,7 +133,7 @@ def own_and_certainty(distances: Floats, labels: Labels) -> tuple[Floats, Floats
     return own, np.clip(1 - share, 0, 1).astype(np.float32)
 
 
-def distances_to(points: Floats, centres: Floats) -> Floats:
+def distances_to(points: NDArray[np.floating], centres: NDArray[np.floating]) -> Floats:
     """Return Euclidean distances (T, K)."""
     squared = (
         np.square(points).sum(axis=1)[:, None]

@@ -224,7 +224,7 @@ def test_certainty_is_how_often_a_cell_is_with_its_middle_and_less_near_borders(
 
 
 def test_numbers_are_natural_that_stay_best_while_the_price_of_a_border_grows():
-    # Three pairs of steps that differ little within a pair: six are found, three are natural too.
+    # Three pairs of steps that differ little within a pair.
     totals = np.array([100.0, 70.0, 40.0, 37.0, 34.0, 31.0, 30.8, 30.6, 30.4, 30.2])
     assert natural_numbers(totals, 6) == [3]
     assert natural_numbers(totals, 3) == [6]

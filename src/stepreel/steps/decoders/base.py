@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from stepreel.config import Settings
 from stepreel.types import Clustering, FeatureTrack, Labels, Recording
 
+MOST_OTHERS, APART = 3, 1.3  # other numbers offered, and the factor at least between any two
+
 Kinds = Mapping[str, NDArray[np.float32]]
 """Arrays that find the same kinds of steps in later takes; they are part of the model."""
 
@@ -30,7 +32,7 @@ class Takes:
     """All takes of one task.
 
     recordings  with the tracks of their cues
-    embeddings  learned from them, one per recording; None unless the decoder needs them
+    embeddings  learned from them, one per recording; None unless the decoder needs or uses them
     settings    resolved settings of the run
     """
 
@@ -87,7 +89,8 @@ class Decoded:
     again        tells how stable the result is; None if that is not known
     used         the decoder that did the work, if this one only chose it
     decision     None if there was nothing to decide
-    natural      other numbers that are natural here
+    natural      numbers that the takes themselves suggest, ascending; empty if the decoder does not
+                 look for them
     counts       of what: kinds of steps, or steps in a single recording
     """
 
@@ -98,6 +101,18 @@ class Decoded:
     decision: Decision | None = None
     natural: tuple[int, ...] = ()
     counts: Literal["kinds", "steps"] = "kinds"
+
+    @property
+    def other_numbers(self) -> list[int]:
+        """A few natural numbers that are not near the one that was used, nor near each other."""
+        if self.counts == "steps":
+            return list(self.natural)  # of one recording; they are few, and none is near
+        chosen = [len(np.unique(np.concatenate([one.labels for one in self.clusterings])))]
+        for number in sorted(self.natural, key=lambda number: abs(np.log(number / chosen[0]))):
+            is_near = any(max(number, k) < APART * min(number, k) for k in chosen)
+            if not is_near and len(chosen) <= MOST_OTHERS:
+                chosen.append(number)
+        return sorted(chosen[1:])
 
 
 Decode = Callable[[Takes], Decoded]
@@ -112,6 +127,8 @@ class Decoder:
     find_again       finds the kinds of an earlier `Decoded` in later takes, for `--model`; None if
                      it cannot
     needs_embedding  whether an embedding is learned for it
+    uses_embedding   whether it looks at an embedding that was learned anyway, instead of at tracks;
+                     it works without one
     learns           whether it learns itself, from several takes; then it takes longer than others
     title            what it does, in a few words
     api_version      version of this contract that a decoder of another package was written for
@@ -120,6 +137,7 @@ class Decoder:
     decode: Decode
     find_again: FindAgain | None = None
     needs_embedding: bool = False
+    uses_embedding: bool = False
     learns: bool = False
     title: str = ""
     api_version: int | None = None

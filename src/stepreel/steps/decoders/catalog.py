@@ -13,9 +13,13 @@ from stepreel.steps.decoders.auto import AUTO
 from stepreel.steps.decoders.base import Decoder
 from stepreel.steps.decoders.changes import CHANGES
 from stepreel.steps.decoders.clock import CLOCK
+from stepreel.steps.decoders.finch import FINCH
 from stepreel.steps.decoders.hmm import HMM
 from stepreel.steps.decoders.kmeans import KMEANS
+from stepreel.steps.decoders.procut import PROCUT
 from stepreel.steps.decoders.refined import REFINED
+from stepreel.steps.decoders.tw_finch import TW_FINCH
+from stepreel.steps.decoders.ward import WARD
 from stepreel.system.registry import Registry, must_be
 from stepreel.system.source_hashes import describe_code
 from stepreel.validation import similar
@@ -29,6 +33,10 @@ DECODERS: Registry[Decoder] = Registry(
         "changes": CHANGES,
         "auto": AUTO,
         "refined": REFINED,
+        "finch": FINCH,
+        "tw-finch": TW_FINCH,
+        "ward": WARD,
+        "procut": PROCUT,
     },
     check=must_be(Decoder),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from stepreel.config import MOST_CLUSTERS
 from stepreel.errors import ModelError, PluginError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, kinds_id
-from stepreel.steps.decoders.base import Decision, Decoded, Takes, with_id
+from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes, with_id
 from stepreel.steps.decoders.catalog import DECODERS
 from stepreel.system.cores import one_thread
 
@@ -18,7 +18,7 @@ def decode(name: str, takes: Takes) -> Decoded:
     """Label all takes of a task with a decoder that `check_decoder` has accepted."""
     try:
         with one_thread("blas"):  # products are small; decoders use the cores for larger parts
-            decoded = DECODERS[name].decode(takes)
+            decoded = DECODERS[name].decode(_as_seen_by(DECODERS[name], takes))
     except Exception as problem:
         if name in DECODERS.own:
             raise
@@ -47,7 +47,7 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
         raise ModelError(f"the decoder {name!r} cannot find its kinds of steps in later takes")
     try:
         with one_thread("blas"):
-            decoded = find_again(takes, model.kinds)
+            decoded = find_again(_as_seen_by(DECODERS[name], takes), model.kinds)
     except KeyError as missing:
         raise ModelError(
             f"the model has no array {missing} for the decoder {name!r}; copy the model again, "
@@ -69,6 +69,13 @@ def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:
     _check(name, decoded, takes)
     decision = decoded.decision or _decision_of(model)
     return replace(with_id(decoded, model.clustering_id), used=name, decision=decision)
+
+
+def _as_seen_by(decoder: Decoder, takes: Takes) -> Takes:
+    """Leave embeddings out for a decoder that does not look at them."""
+    if decoder.needs_embedding or decoder.uses_embedding:
+        return takes
+    return replace(takes, embeddings=None)
 
 
 def _decision_of(model: TaskModel) -> Decision | None:

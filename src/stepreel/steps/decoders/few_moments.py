@@ -31,9 +31,10 @@ def on_few_moments(decode: DecodeTakes[P]) -> DecodeTakes[P]:
     @wraps(decode)
     def on_few(takes: Takes, /, *arguments: P.args, **options: P.kwargs) -> Decoded:
         thinned = [with_few_moments(recording) for recording in takes.recordings]
-        if all(few is own for few, own in zip(thinned, takes.recordings, strict=True)):
+        if all(one is own for one, own in zip(thinned, takes.recordings, strict=True)):
             return decode(takes, *arguments, **options)
-        decoded = decode(replace(takes, recordings=thinned), *arguments, **options)
+        few = replace(takes, recordings=thinned, embeddings=_few_of_embeddings(takes))
+        decoded = decode(few, *arguments, **options)
 
         def spread(clusterings: Sequence[Clustering]) -> list[Clustering]:
             pairs = zip(clusterings, takes.recordings, strict=True)
@@ -60,12 +61,9 @@ def block_length(recording: Recording) -> int:
 
 
 def with_few_moments(recording: Recording) -> Recording:
-    """Return a recording with one moment per block; as it is if blocks have one moment.
-
-    Embeddings would not fit to it any more; only decoders that use none see it.
-    """
+    """Return a recording with one moment per block; as it is if blocks have one moment."""
     length = block_length(recording)
-    if length == 1 or len(recording.times) < length:
+    if not _is_thinned(recording):
         return recording
     return FeatureRecording(
         name=recording.name,
@@ -74,6 +72,21 @@ def with_few_moments(recording: Recording) -> Recording:
         start_seconds=recording.start_seconds,
         path=recording.path,
     )
+
+
+def _is_thinned(recording: Recording) -> bool:
+    return 1 < block_length(recording) <= len(recording.times)
+
+
+def _few_of_embeddings(takes: Takes) -> list[FeatureTrack] | None:
+    """Return the embeddings of the same blocks, if there are any."""
+    if takes.embeddings is None:
+        return None
+    pairs = zip(takes.embeddings, takes.recordings, strict=True)
+    return [
+        _first_valid(track, block_length(recording)) if _is_thinned(recording) else track
+        for track, recording in pairs
+    ]
 
 
 def _first_valid(track: FeatureTrack, length: int) -> FeatureTrack:

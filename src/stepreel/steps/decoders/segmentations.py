@@ -1,4 +1,4 @@
-"""The best ways to divide a recording into any number of segments, given what each segment costs."""
+"""The best ways to divide a recording into so many segments, given what each segment costs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ Values = NDArray[np.float64]
 PENALTY = 0.3  # of a border: this share of all scatter, divided by the expected number
 LENGTH_PRIOR = 0.15  # weight of log²(length / mean length), in the same unit
 MOST_OTHERS, APART = 3, 1.4  # natural numbers, and the factor at least between any two
+LIVES = 1.1  # the factor by which the price of a border can vary, at least
 FAR = 4  # from a fourth of the number that was chosen to twice as many
 VARIED = 4 / 3  # numbers from n / VARIED to n * VARIED are compared for certainty
 
@@ -77,7 +78,9 @@ def natural_numbers(totals: Values, number: int) -> list[int]:
     """
     lives = sorted(_lives(totals), reverse=True)
     chosen = [number]
-    for _, other in lives:
+    for life, other in lives:
+        if life < LIVES:
+            break
         is_near = any(max(other, k) < APART * min(other, k) for k in chosen)
         if not is_near and max(3, number / FAR) <= other <= number * FAR / 2:
             chosen.append(other)

@@ -87,13 +87,13 @@ def fit_points(takes: Takes) -> tuple[ContextBasis, TimedPoints]:
     basis, contexts = fitted_context(
         takes.recordings, window_seconds=takes.window_seconds, cues=_cues(takes)
     )
-    return basis, _timed_points(takes, contexts, basis)
+    return basis, _points_of(takes, contexts, basis)
 
 
 def points_in(takes: Takes, kinds: Kinds) -> TimedPoints:
     """Return the points of later takes, with the components of a model."""
     basis = basis_from(kinds, _cues(takes))
-    return _timed_points(takes, context_of(takes.recordings, basis), basis)
+    return _points_of(takes, context_of(takes.recordings, basis), basis)
 
 
 def _cues(takes: Takes) -> list[str]:
@@ -101,24 +101,34 @@ def _cues(takes: Takes) -> list[str]:
     return pick_cues(takes.settings.embed.cues, cues, setting="embed.cues")
 
 
-def _timed_points(
-    takes: Takes, contexts: Sequence[FeatureTrack], basis: ContextBasis
+def _points_of(takes: Takes, contexts: Sequence[FeatureTrack], basis: ContextBasis) -> TimedPoints:
+    return joined(
+        takes, contexts, window_seconds=basis.window_seconds, widths=context_widths(basis)
+    )
+
+
+def joined(
+    takes: Takes,
+    tracks: Sequence[FeatureTrack],
+    *,
+    window_seconds: float,
+    widths: Sequence[int],
 ) -> TimedPoints:
-    """Join the contexts of all takes; RecordingError if nothing is known of any."""
-    known = np.concatenate([context.valid for context in contexts])
+    """Join one track of every take; RecordingError if nothing is known of any."""
+    known = np.concatenate([track.valid for track in tracks])
     if not known.any():
         raise RecordingError("no moment has valid features; there is nothing to cluster")
-    passed = [share_passed(len(context)) for context in contexts]
+    passed = [share_passed(len(track)) for track in tracks]
     seconds = sum(len(take.times) * take.moment_seconds for take in takes.recordings)
-    period = max(basis.window_seconds / FITTED_PER_WINDOW, seconds / MOST_FITTED)
-    fitted = np.concatenate([every(context.times, period) for context in contexts])
+    period = max(window_seconds / FITTED_PER_WINDOW, seconds / MOST_FITTED)
+    fitted = np.concatenate([every(track.times, period) for track in tracks])
     return TimedPoints(
-        features=np.concatenate([context.features for context in contexts]).astype(np.float64),
+        features=np.concatenate([track.features for track in tracks]).astype(np.float64),
         passed=np.concatenate(passed),
         known=known,
         fitted=fitted & known if (fitted & known).any() else known,
-        lengths=tuple(len(context) for context in contexts),
-        widths=tuple(context_widths(basis)),
+        lengths=tuple(len(track) for track in tracks),
+        widths=tuple(widths),
         spacing=max(period, *(take.moment_seconds for take in takes.recordings)),
     )
 
