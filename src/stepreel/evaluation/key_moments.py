@@ -1,0 +1,88 @@
+"""How good the moments are that key steps show, without labels: representation and diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from stepreel.config import Settings
+from stepreel.evaluation.methods.clustered import raw_track
+from stepreel.evaluation.methods.learned import embed
+from stepreel.evaluation.methods.runner import MethodRunner
+from stepreel.evaluation.metrics.key_step_quality import key_step_quality
+from stepreel.evaluation.plan import Plan
+from stepreel.evaluation.prepare import PreparedTask
+from stepreel.steps.clustering import cluster_recordings
+from stepreel.steps.decoders.kmeans import trimmed
+from stepreel.steps.key_steps import cut_segments
+from stepreel.types import Clustering, Floats, Labels, moment_seconds
+
+Values = dict[str, dict[str, float]]
+"""Of one task and one seed: by method, then by figure; NaN if a figure does not exist"""
+
+ROUNDING = 1e-9
+
+
+def key_moment_quality(
+    prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int
+) -> Values:
+    """Score K moments of every recording; means over recordings."""
+    k, recordings = plan.n_clusters, prepared.recordings or []
+    raw = [raw_track(recording) for recording in recordings]
+    shown = _baselines(prepared.lengths, k, seed)
+    shown["raw"] = [
+        _key_moments(cluster_recordings([t], k, seed=seed)[0], plan.settings_of("raw-kmeans"), k)
+        for t in raw
+    ]
+    for method in plan.embedding_methods(prepared.cues):
+        settings = plan.settings_of(method, prepared.cues, seed=seed)
+        tracks = embed(recordings, runner.run_of(settings))
+        shown[method] = [
+            _key_moments(
+                cluster_recordings([track], settings.key_steps.number_of_clusters, seed=seed)[0],
+                settings,
+                k,
+            )
+            for track in tracks
+        ]
+    return _scores([track.features for track in raw], shown)
+
+
+def _baselines(lengths: Sequence[int], n: int, seed: int) -> dict[str, list[Labels]]:
+    """Return n random moments of every recording, and the middles of n equal parts."""
+    rng = np.random.default_rng(seed)
+    return {
+        "random": [rng.choice(length, min(n, length), replace=False) for length in lengths],
+        "equal-split": [((np.arange(n) + 0.5) * length / n).astype(np.int64) for length in lengths],
+    }
+
+
+def _scores(features: Sequence[Floats], shown: Mapping[str, Sequence[Labels]]) -> Values:
+    """Score moments by method; a recording of which one moment is shown has no diversity."""
+    values: Values = {}
+    for method, moments in shown.items():
+        scores = [key_step_quality(own, m) for own, m in zip(features, moments, strict=True)]
+        diversities = [score.diversity for score in scores if not np.isnan(score.diversity)]
+        values[method] = {
+            "representation": float(np.mean([score.representation for score in scores])),
+            "diversity": float(np.mean(diversities)) if diversities else float("nan"),
+            "shown": float(np.mean([len(np.unique(m)) for m in moments])),
+        }
+    return values
+
+
+def _key_moments(clustering: Clustering, settings: Settings, k: int) -> Labels:
+    """Return the moments that Algorithm 1 shows, the k nearest to their centres.
+
+    Storyboards also separate segments that overlap; the paper does not.
+    """
+    choice = settings.key_steps
+    clustering = replace(clustering, uncertain=trimmed(clustering, choice.background_ratio))
+    segments = cut_segments(clustering, choice.split_gap_seconds)
+    shortest = choice.min_step_seconds / moment_seconds(clustering.times) - ROUNDING
+    long_enough = [segment for segment in segments if len(segment.members) >= shortest]
+    segments = long_enough or sorted(segments, key=lambda s: -len(s.members))[:1]
+    nearest = sorted(segments, key=lambda segment: segment.distance)[:k]
+    return np.sort(np.array([segment.nearest for segment in nearest], np.int64))
