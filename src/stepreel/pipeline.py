@@ -5,7 +5,7 @@
       ─learn─▶       embedding, just another FeatureTrack,            learn_embeddings
                      if the decoder needs one
       ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
-                     with their confidence                            rate_steps
+                     with their confidence                            rate_steps, sample_steps
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,8 @@ from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.steps.evidence import TaskSteps
-from stepreel.steps.key_steps import limit_steps, pick_key_steps
+from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.samplers.sample import sample_steps
 from stepreel.storyboard.titles import Titles
 from stepreel.system.cores import one_thread
 from stepreel.system.machine import Device
@@ -200,9 +202,13 @@ def find_task_steps(
         pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)
     ]
+    task_steps = TaskSteps(recordings, learned.decoded.again, picked, task.settings)
     with one_thread("blas"):
-        rated = rate_steps(TaskSteps(recordings, learned.decoded.again, picked, task.settings))
-    shown = [limit_steps(key_steps, choice.top) for key_steps in rated]
+        rated = rate_steps(task_steps)
+    shown = [
+        sample_steps(rated[position], recording, choice, partial(task_steps.features, position))
+        for position, recording in enumerate(recordings)
+    ]
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
     parts = zip(task.recordings.items(), embeddings, clusterings, shown, learned.notes, strict=True)
     return {

@@ -47,7 +47,7 @@ class TaskSteps:
     def features(self, position: int) -> Values:
         """Return the features of a recording as few columns, all cues together."""
         if position not in self._features:
-            self._features[position] = _projected_features(self.recordings[position])
+            self._features[position] = projected_features(self.recordings[position])
         return self._features[position]
 
     @cached_property
@@ -210,7 +210,7 @@ def _changes(features: Values, window: int) -> Values:
     return change
 
 
-def _projected_features(recording: Recording) -> Values:
+def projected_features(recording: Recording) -> Values:
     """Return z-scored features of all cues, projected at random onto a few dimensions.
 
     This keeps distances approximately, and a long recording has gigabytes of features. Every cue
