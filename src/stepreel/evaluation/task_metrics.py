@@ -5,6 +5,7 @@ phases     accuracy of a classifier on frozen embeddings; baselines: the most fr
 kendall    Kendall's τ across recordings; baseline: relative time, which scores 1 on any task
 key-steps  representation and diversity of as many moments as there are clusters, picked in every
            recording by itself; baselines: the middles of equal parts, and random moments
+samplers   the same of ten moments, which samplers pick among the same steps; same baselines
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ import numpy as np
 
 from stepreel.evaluation.build_results import data_fingerprint
 from stepreel.evaluation.figures import MetricFigure
-from stepreel.evaluation.key_moments import Values, key_moment_quality
+from stepreel.evaluation.key_moments import (
+    SAMPLED,
+    Values,
+    key_moment_quality,
+    sampler_quality,
+)
 from stepreel.evaluation.methods.clustered import raw_track
 from stepreel.evaluation.methods.learned import embed
 from stepreel.evaluation.methods.runner import MethodRunner
@@ -161,6 +167,7 @@ TASK_METRICS: dict[str, MetricFunction] = {
     "phases": phase_accuracy,
     "kendall": kendalls_tau,
     "key-steps": key_moment_quality,
+    "samplers": sampler_quality,
 }
 NEEDS_TWO_RECORDINGS = frozenset({"phases", "kendall"})
 COUNTS = frozenset({"pairs", "undefined"})  # of several tasks: added up
@@ -169,6 +176,9 @@ NOTES = {
     "training recordings",
     "kendall": "means over ordered pairs of recordings; undefined: those dropped from tau_b",
     "key-steps": f"up to as many moments as clusters, per recording; kernel: {KERNEL}",
+    "samplers": f"up to {SAMPLED} moments per recording, of steps that Algorithm 1 finds in the "
+    "embedding of the first method that learns one, or in raw features if none does; kernel: "
+    f"{KERNEL}",
 }
 
 
