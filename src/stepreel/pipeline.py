@@ -5,7 +5,8 @@
       ─learn─▶       embedding, just another FeatureTrack,            learn_embeddings
                      if the decoder needs one
       ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
-                     with their confidence                            rate_steps, sample_steps
+                     with their confidence                            rate_steps, sample_steps,
+                     and what explains them                           explain_steps
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
@@ -33,6 +34,7 @@ from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.steps.evidence import TaskSteps
+from stepreel.steps.explanations import explain_steps
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.steps.samplers.sample import sample_steps
 from stepreel.storyboard.titles import Titles
@@ -205,10 +207,11 @@ def find_task_steps(
     task_steps = TaskSteps(recordings, learned.decoded.again, picked, task.settings)
     with one_thread("blas"):
         rated = rate_steps(task_steps)
-    shown = [
-        sample_steps(rated[position], recording, choice, partial(task_steps.features, position))
-        for position, recording in enumerate(recordings)
-    ]
+    shown = []
+    for position, recording in enumerate(recordings):
+        features = partial(task_steps.features, position)
+        sampled = sample_steps(rated[position], recording, choice, features)
+        shown.append(explain_steps(sampled, task_steps, position))
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
     parts = zip(task.recordings.items(), embeddings, clusterings, shown, learned.notes, strict=True)
     return {

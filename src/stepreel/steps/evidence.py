@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,13 @@ COLUMNS_AT_ONCE = 64
 WHITE_NOISE_DEVIATIONS = 3.3  # white noise exceeds this once in two thousand recordings
 
 
+class ProjectedFeatures(NamedTuple):
+    """Features of a recording as few columns (T, DIMENSIONS): of all cues, and of each."""
+
+    together: Values
+    by_cue: Mapping[str, Values]
+
+
 @dataclass(frozen=True)
 class TaskSteps:
     """The shown steps of all recordings of a task, and what they were found in.
@@ -38,7 +46,7 @@ class TaskSteps:
     again: Again | None
     key_steps: Sequence[KeySteps]
     settings: Settings
-    _features: dict[int, Values] = field(default_factory=dict)
+    _features: dict[int, ProjectedFeatures] = field(default_factory=dict)
 
     def extents(self, position: int) -> Values:
         """Return start and end of every step of a recording (n, 2), in seconds."""
@@ -46,6 +54,10 @@ class TaskSteps:
 
     def features(self, position: int) -> Values:
         """Return the features of a recording as few columns, all cues together."""
+        return self.projected(position).together
+
+    def projected(self, position: int) -> ProjectedFeatures:
+        """Return the features of a recording as few columns, also of every cue by itself."""
         if position not in self._features:
             self._features[position] = projected_features(self.recordings[position])
         return self._features[position]
@@ -130,10 +142,8 @@ def borders(task: TaskSteps, position: int) -> Values:
     n_moments = len(recording.times)
     if n_moments < 4 or not segments:
         return np.zeros(len(segments))
-    part = recording.duration_seconds / len(segments)
-    reach = float(np.clip(part / 2, *BORDER_SECONDS))
-    window = max(2, round(reach / recording.moment_seconds))
-    change = np.log(_changes(task.features(position), window) + 1e-6)
+    window = border_window(recording, len(segments))
+    change = np.log(changes(task.features(position), window) + 1e-6)
     change -= np.median(change)
     values = np.zeros(len(segments))
     for number, segment in enumerate(segments):
@@ -193,7 +203,13 @@ def overlaps(extents: Values, others: Values) -> Values:
     return iou
 
 
-def _changes(features: Values, window: int) -> Values:
+def border_window(recording: Recording, n_steps: int) -> int:
+    """Return how many moments on either side of a border are compared: half of an equal part."""
+    reach = float(np.clip(recording.duration_seconds / n_steps / 2, *BORDER_SECONDS))
+    return max(2, round(reach / recording.moment_seconds))
+
+
+def changes(features: Values, window: int) -> Values:
     """Return, between every two moments, the variance between over that within two windows."""
     n_moments = len(features)
     middle = np.arange(1, n_moments)
@@ -210,7 +226,7 @@ def _changes(features: Values, window: int) -> Values:
     return change
 
 
-def projected_features(recording: Recording) -> Values:
+def projected_features(recording: Recording) -> ProjectedFeatures:
     """Return z-scored features of all cues, projected at random onto a few dimensions.
 
     This keeps distances approximately, and a long recording has gigabytes of features. Every cue
@@ -218,9 +234,11 @@ def projected_features(recording: Recording) -> Values:
     """
     rng = np.random.default_rng(0)
     projected = np.zeros((len(recording.times), DIMENSIONS))
-    for track in recording.tracks.values():
+    by_cue = {cue: np.zeros_like(projected) for cue in recording.tracks}
+    for cue, track in recording.tracks.items():
         if not track.valid.any():
             continue
+        others = projected.copy()
         for first in range(0, track.width, COLUMNS_AT_ONCE):
             columns = track.features[:, first : first + COLUMNS_AT_ONCE].astype(np.float64)
             columns -= columns[track.valid].mean(axis=0)
@@ -230,4 +248,5 @@ def projected_features(recording: Recording) -> Values:
             projected += (
                 columns @ rng.normal(size=(columns.shape[1], DIMENSIONS)) / np.sqrt(track.width)
             )
-    return projected
+        by_cue[cue] = projected - others
+    return ProjectedFeatures(projected, by_cue)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,11 +18,26 @@ MOST_STEPS = 1000  # as many as a page and its folder of pictures can carry
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """What is known about a segment for readers; see `explanations.py`.
+
+    start_cues, end_cues  cues that clearly change there, and how many times as much as usual; None
+                          at the recording's own start or end
+    looks_like            other shown segments, by position, and their similarity
+    """
+
+    start_cues: Mapping[str, float] | None
+    end_cues: Mapping[str, float] | None
+    looks_like: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
 class Segment:
     """Moments of one cluster without a gap in time, and the one nearest to its centre.
 
-    margin      mean certainty of its moments: 0 = between two clusters, 1 = at the centre
-    confidence  see `confidence.py`; 0 until it has been computed
+    margin       mean certainty of its moments: 0 = between two clusters, 1 = at the centre
+    confidence   see `confidence.py`; 0 until it has been computed
+    explanation  None until it has been made, and of hidden segments
     """
 
     cluster: int
@@ -31,6 +46,7 @@ class Segment:
     distance: float
     margin: float
     confidence: float = 0.0
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -64,8 +63,9 @@ def shown_labels(clustering: Clustering, recording: Recording, settings: Setting
     picked = pick_key_steps(
         clustering, settings.key_steps, moment_seconds=moment_seconds(clustering.times)
     )
-    features = partial(projected_features, recording)
-    steps = sample_steps(picked, recording, settings.key_steps, features)
+    steps = sample_steps(
+        picked, recording, settings.key_steps, lambda: projected_features(recording).together
+    )
     clusters = np.array([segment.cluster for segment in steps.segments] + [NO_STEP])
     labels: Labels = clusters[steps.step_of]
     return labels
