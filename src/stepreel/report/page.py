@@ -68,6 +68,7 @@ def render_page(
             content_policy=content_policy(style, [theme_script, script], **_SOURCES_BY_KIND[kind]),
             facts=_facts(board),
             few_visits=FEW_VISITS,
+            has_explanations=any(card.start_in_words or card.alike for card in cards),
             is_folded=is_folded(board),
             is_unclear=is_unclear(board),
             kind_titles=kind_titles(board.steps),
