@@ -100,7 +100,8 @@ def labels_of(
         found = cluster_recordings(tracks, k, seed=settings.train.seed)
         return [clustering.labels for clustering in found], {}, ""
     decoded = decode(method, Takes(recordings, None, settings))
-    labels = [shown_labels(clustering, settings) for clustering in decoded.clusterings]
+    pairs = zip(decoded.clusterings, recordings, strict=True)
+    labels = [shown_labels(clustering, recording, settings) for clustering, recording in pairs]
     decision = decoded.decision
     return labels, dict(decision.figures) if decision else {}, decision.sentence if decision else ""
 
@@ -131,7 +132,7 @@ def trained_labels(
     settings = settings_of(source, 0, "kmeans")
     tracks = learn_embeddings([recording], settings, store, device="cpu").tracks
     decoded = decode("kmeans", Takes([recording], tracks, settings))
-    return [shown_labels(decoded.clusterings[0], settings)], {}, ""
+    return [shown_labels(decoded.clusterings[0], recording, settings)], {}, ""
 
 
 def worth(

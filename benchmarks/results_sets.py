@@ -25,7 +25,7 @@ SETS = (
         "JIGSAWS Suturing",
         "npz jigsaws/Suturing --cues left_arm,right_arm --clusters 7 --window-seconds 3",
         "--rate 5 --sweep-clusters 7,10,12,15 --sweep-cues --sweep-recordings 1,5,20 "
-        "--task-metric kendall --task-metric key-steps",
+        "--task-metric kendall --task-metric key-steps --task-metric samplers",
     ),
     Set(
         "knot-tying",
@@ -44,13 +44,13 @@ SETS = (
         "openpack",
         "OpenPack",
         "npz openpack/boxes --clusters 10 --window-seconds 5",
-        "--task-metric kendall --task-metric key-steps",
+        "--task-metric kendall --task-metric key-steps --task-metric samplers",
     ),
     Set(
         "breakfast",
         "Breakfast coffee",
         "breakfast breakfast_coffee --clusters 5 --window-seconds 3",
-        "--task-metric phases --task-metric kendall --task-metric key-steps",
+        "--task-metric phases --task-metric kendall --task-metric key-steps --task-metric samplers",
     ),
     Set(
         "captaincook4d",

@@ -173,7 +173,7 @@ def result_pages(monkeypatch):
     results = {}
     for name in (dataset.name for dataset in (*SETS, *ANNOTATIONS_ONLY)):
         phases = () if name in ("suturing", "openpack") else ("phases",)  # not measured there
-        metrics = (*phases, "kendall", "key-steps")
+        metrics = (*phases, "kendall", "key-steps", "samplers")
         results[name] = made_up_results(GROUPS, metrics, strict.get(name, {}))
     return pages(results, results, 3)
 

@@ -48,6 +48,7 @@ EVALUATION_LAYERS = (
     ("storyboard_scores", "over_tasks"),
     ("build_storyboard",),
     ("build_results",),
+    ("key_moments",),
     ("sweeps", "task_metrics"),
     ("extras",),
     ("report",),

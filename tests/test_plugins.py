@@ -26,7 +26,7 @@ version = "0.1.0"
 """
 # Beside the examples: everything that can be wrong with a plug-in.
 ODD_CODE = """\
-from stepreel.plugins import DatasetFormat, Decoded, Decoder, Export, Method
+from stepreel.plugins import DatasetFormat, Decoded, Decoder, Export, Method, Sampler
 
 
 class MisnamedCue:
@@ -59,6 +59,8 @@ WEIRD = Method(lambda recordings, run: None, kind="weird", api_version=1)
 RAISING = Method(lambda recordings, run: 1 / 0, api_version=1)
 FAILING_DECODER = Decoder(lambda takes: 1 / 0, api_version=1)
 SHORT_DECODER = Decoder(lambda takes: Decoded([]), api_version=1)
+GREEDY_SAMPLER = Sampler(lambda candidates: range(3), shows="three", api_version=1)
+RAISING_SAMPLER = Sampler(lambda candidates: 1 / 0, shows="none", api_version=1)
 BINARY = Export("steps.bin", lambda board: bytes(len(board.steps)), api_version=1)
 FAILING = Export("failing.txt", lambda board: board.nothing_like_this, api_version=1)
 """
@@ -83,6 +85,11 @@ ODD_POINTS = {
     "stepreel.decoders": {
         "failing": "odd:FAILING_DECODER",
         "short": "odd:SHORT_DECODER",
+        "bare": "odd:BareObject",
+    },
+    "stepreel.samplers": {
+        "greedy": "odd:GREEDY_SAMPLER",
+        "raising-sampler": "odd:RAISING_SAMPLER",
         "bare": "odd:BareObject",
     },
     "stepreel.exports": {"binary": "odd:BINARY", "failing": "odd:FAILING"},
@@ -154,6 +161,7 @@ def test_the_docs_have_an_example_of_every_kind_and_each_is_short():
         "stepreel.decoders",
         "stepreel.exports",
         "stepreel.methods",
+        "stepreel.samplers",
     ]
     for name, code in files.items():
         assert len([line for line in code.splitlines() if line.strip()]) <= 20, name
@@ -163,13 +171,13 @@ def test_info_lists_plugins_with_their_origin_and_what_is_wrong_with_them(stepre
     done = stepreel("info")
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    for name in ("colour", "levels", "kitchen", "mixture", "audacity", "binary"):
+    for name in ("colour", "levels", "spread", "kitchen", "mixture", "audacity", "binary"):
         assert f"{name} (my-package 0.1.0)" in text
     assert "broken (my-package 0.1.0): ModuleNotFoundError" in text
     assert "exiting (my-package 0.1.0): SystemExit" in text
     assert "later (my-package 0.1.0): it has api_version 99; this stepreel expects" in text
     assert "weird (my-package 0.1.0): its kind is 'weird'; expected one of blind" in text
-    assert text.count("bare (my-package 0.1.0): it is of type type; expected ") == 3
+    assert text.count("bare (my-package 0.1.0): it is of type type; expected ") == 4
 
 
 def test_a_cue_and_exports_of_a_package_serve_run(stepreel, tmp_path):
@@ -232,6 +240,36 @@ def test_a_decoder_that_cannot_be_used_is_refused_by_name_and_reason(
 ):
     takes = sorted(kitchen.glob("*.npz"))
     done = stepreel("run", *takes, "-o", tmp_path / "out", "--decoder", decoder)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_sampler_of_a_package_serves_run(stepreel, kitchen, tmp_path):
+    takes = sorted(kitchen.glob("*.npz"))
+    options = ["-k", 2, "--top", 1, "--sample", "spread"]
+    done = stepreel("run", *takes, "-o", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    board = json.loads((tmp_path / "out" / "take0" / "storyboard.json").read_text())
+    assert len(board["steps"]) == 1
+    assert "are shown, those at equal distances in time, because at most 1" in board["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("sampler", "reason"),
+    [
+        ("raising-sampler", "the sampler raising-sampler failed (ZeroDivisionError: division by"),
+        ("greedy", "greedy: chose the segments [0, 1, 2]; expected each once, and numbers from 0"),
+        ("bare", "bare, from the package my-package 0.1.0, cannot be used"),
+        ("sprad", "unknown sampler 'sprad' (--sample, key_steps.sample); known: algorithm-1, near"),
+    ],
+)
+def test_a_sampler_that_cannot_be_used_is_refused_by_name_and_reason(
+    stepreel, kitchen, tmp_path, sampler, reason
+):
+    takes = sorted(kitchen.glob("*.npz"))
+    options = ["-k", 2, "--top", 1, "--sample", sampler]
+    done = stepreel("run", *takes, "-o", tmp_path / "out", *options)
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr

@@ -112,7 +112,8 @@ def find_key_steps(
     output    also write storyboards (and the model) below this folder, as `stepreel run` does
     clusters  number of kinds of steps in several recordings (7), or the most there may be in one
               (no limit)
-    top       keep only so many steps, the clearest ones
+    top       keep only so many steps, the clearest ones (or key_steps__sample="ils", "nearest");
+              key_steps__budget_seconds=60 limits their time
     preset    named settings to start from ("quick")
     seed      of everything random (0)
     model     a model, or its folder: its kinds of steps are found again

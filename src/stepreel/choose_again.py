@@ -35,10 +35,8 @@ from stepreel.tuning.keep import load_clusterings, load_embedding, load_recordin
 from stepreel.tuning.kept_takes import KeptTake, all_of_task
 from stepreel.types import FeatureTrack, Progress, no_progress
 
-AFTER_DECODING = {
-    f"key_steps.{name}" for name in ("split_gap_seconds", "top", "background_seconds")
-}
-"""Settings that do not change which kind of step a moment belongs to."""
+AFTER_DECODING = {"split_gap_seconds", "top", "budget_seconds", "sample", "background_seconds"}
+"""The key_steps.… settings that do not change which kind of step a moment belongs to."""
 
 OTHERS_THAT_CAN_CHANGE = ("embed.cues", "loss.window_seconds", "train.seed")
 
@@ -114,7 +112,7 @@ def _finds_other_kinds(card: KeptCard, overrides: Mapping[str, object]) -> bool:
     """Tell whether overrides change anything that labels of moments depend on."""
     before = tuned_settings(card, card.main, {})
     settings = tuned_settings(card, card.main, overrides)
-    ignored = {name.partition(".")[2] for name in AFTER_DECODING}
+    ignored = set(AFTER_DECODING)
     if card.of_model:  # the model's kinds were found; only asking for others looks for others
         ignored |= {"min_step_seconds", "background_ratio"}
     return (

@@ -182,7 +182,19 @@ class KeyStepSettings(_Settings):
         None,
         ge=1,
         le=1_000_000,
-        description="Show at most this many steps, those nearest their cluster centre.",
+        description="Show at most this many steps; `sample` says which.",
+    )
+    budget_seconds: OptionalNumber = Field(
+        None,
+        gt=0,
+        le=LONGEST_SETTING,
+        description="Show steps that last at most so long together; `sample` says which.",
+    )
+    sample: str = Field(
+        "algorithm-1",
+        min_length=1,
+        max_length=100,
+        description="Which steps are shown if not all can be (`stepreel info` lists all ways).",
     )
     background_seconds: float = Field(
         2.0,

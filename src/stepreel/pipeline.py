@@ -5,7 +5,8 @@
       ─learn─▶       embedding, just another FeatureTrack,            learn_embeddings
                      if the decoder needs one
       ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
-                     with their confidence, and in other numbers      rate_steps, with_other_numbers
+                     with their confidence, which are shown,          rate_steps, sample_steps,
+                     what explains them, and in other numbers         explain_steps, with_other_numbers
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +34,9 @@ from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
 from stepreel.steps.evidence import TaskSteps
-from stepreel.steps.key_steps import limit_steps, pick_key_steps
+from stepreel.steps.explanations import explain_steps
+from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.samplers.sample import sample_steps
 from stepreel.storyboard.titles import Titles
 from stepreel.system.cores import one_thread
 from stepreel.system.machine import Device
@@ -207,7 +211,11 @@ def find_task_steps(
     task_steps = TaskSteps(recordings, learned.decoded.again, picked, task.settings)
     with one_thread("blas"):
         rated = rate_steps(task_steps)
-    shown = [limit_steps(key_steps, choice.top) for key_steps in rated]
+    shown = []
+    for position, recording in enumerate(recordings):
+        features = partial(task_steps.features, position)
+        sampled = sample_steps(rated[position], recording, choice, features)
+        shown.append(explain_steps(sampled, task_steps, position))
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
     names = tuple((recording.name, recording.fingerprint) for recording in recordings)
     together = [

@@ -6,6 +6,7 @@
     stepreel.methods      Method                              stepreel evaluate --methods NAME
     stepreel.exports      Export                              a file beside every storyboard
     stepreel.decoders     Decoder                             stepreel run --decoder NAME
+    stepreel.samplers     Sampler                             stepreel run --top 10 --sample NAME
 
 Each has `api_version`, the version of its group that it was written for (`API_VERSIONS`).
 """
@@ -24,6 +25,7 @@ from stepreel.evaluation.truth.annotation import Annotation, TrueStep
 from stepreel.features.feature_files import FeatureRecording, read_features, recording_from_arrays
 from stepreel.report.exports import Export
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes, from_labels
+from stepreel.steps.samplers.base import Candidates, Sampler
 from stepreel.storyboard.schema import Storyboard
 from stepreel.system.registry import API_VERSIONS
 from stepreel.types import Clustering, FeatureTrack, Recording
@@ -32,6 +34,7 @@ from stepreel.video.moments import Moment
 __all__ = [
     "API_VERSIONS",
     "Annotation",
+    "Candidates",
     "Clustering",
     "Cue",
     "DatasetFormat",
@@ -49,6 +52,7 @@ __all__ = [
     "Prediction",
     "Recording",
     "Request",
+    "Sampler",
     "Storyboard",
     "Takes",
     "TrueStep",

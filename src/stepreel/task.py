@@ -22,6 +22,7 @@ from stepreel.features.sources import (
 from stepreel.learn.model import TaskModel, check_extractors, check_fits
 from stepreel.learn.task_settings import resolve_model_settings, resolve_settings
 from stepreel.steps.decoders.catalog import check_decoder, settings_without_effect
+from stepreel.steps.samplers.catalog import check_sampler
 from stepreel.system.files import check_writable
 from stepreel.system.store import Store
 from stepreel.types import Progress, Recording, no_progress
@@ -69,9 +70,10 @@ def load_task(
         return task
     if model is None:
         settings = resolve_settings(preset, overrides)
-        _check_decoder(settings, overrides)
+        _check_choices(settings, overrides)
     else:
         settings = resolve_model_settings(model, overrides, preset=preset)
+        _check_sampler(settings, overrides)
         cues = make_cues(settings.extract.cues)
         check_extractors(model, {cue.name: cue.settings() for cue in cues})
     if output is not None:
@@ -86,16 +88,29 @@ def load_task(
     return Task(settings, loaded.recordings, loaded.failures)
 
 
-def _check_decoder(settings: Settings, overrides: Mapping[str, object] | None) -> None:
-    """Refuse an unknown decoder; warn of settings about training that it has no use for."""
+def _check_choices(settings: Settings, overrides: Mapping[str, object] | None) -> None:
+    """Refuse an unknown decoder or sampler; warn of settings that have no effect with them."""
     decoder = settings.key_steps.decoder
     check_decoder(decoder)
+    _check_sampler(settings, overrides)
     if unused := settings_without_effect(overrides or (), decoder):
         log.warning(
             "%s: no effect with the decoder %s; --decoder kmeans (key_steps__decoder='kmeans') "
             "uses it",
             ", ".join(unused),
             decoder,
+        )
+
+
+def _check_sampler(settings: Settings, overrides: Mapping[str, object] | None) -> None:
+    """Refuse an unknown sampler; warn if one was named, and there is no limit to choose for."""
+    choice = settings.key_steps
+    check_sampler(choice.sample)
+    is_named = "key_steps.sample" in (overrides or {})
+    if is_named and choice.top is None and choice.budget_seconds is None:
+        log.warning(
+            "key_steps.sample (--sample): no effect without a limit, such as --top 10 or "
+            "--budget 60 (key_steps__budget_seconds=60): all steps are shown"
         )
 
 
@@ -125,7 +140,7 @@ def _load_features(
         first = next(iter(loaded.recordings.values()), None)
         cues = [] if first is None else list(first.tracks)
         settings = resolve_settings(preset, overrides, feature_cues=cues)
-        _check_decoder(settings, overrides)
+        _check_choices(settings, overrides)
         return Task(settings, loaded.recordings, loaded.failures)
     model_cues = list(model.card.cues)
     if reading.cues and list(reading.cues) != model_cues:
@@ -133,6 +148,7 @@ def _load_features(
             f"the model was made from the cues {', '.join(model_cues)}; leave out --cues (cues=…)"
         )
     settings = resolve_model_settings(model, overrides, preset=preset, for_videos=False)
+    _check_sampler(settings, overrides)
     loaded = read_feature_sources(
         sources, replace(reading, cues=tuple(model_cues)), check=partial(check_fits, model)
     )

@@ -144,6 +144,35 @@ def test_what_is_about_training_leaves_out_stepreel_where_it_trains_nothing(tmp_
     ]
 
 
+def test_samplers_are_compared_on_the_same_steps_beside_baselines(tmp_path):
+    for number in range(2):
+        rng = np.random.default_rng(number)
+        labels = np.repeat(np.arange(24) % 4, 8)  # 24 steps of 2 s
+        hands = np.eye(4)[labels] + 0.2 * rng.normal(size=(192, 4))
+        (tmp_path / "set").mkdir(exist_ok=True)
+        file = tmp_path / "set" / f"take{number}.npz"
+        np.savez(file, times=np.arange(192) / 4, hands=hands, labels=labels)
+    extras = Extras(task_metrics=("samplers",))
+    for methods in (NULLS, ("equal-split", "paper")):  # in raw features, and in an embedding
+        options = {"n_clusters": 4, "seeds": (0, 1), "methods": methods}
+        results = run(tmp_path / "set", tmp_path, extras, **options)[0].results
+        table = results.task_metrics["samplers"].methods
+        assert list(table) == ["random", "equal-split", "algorithm-1", "nearest", "ils"]
+        assert all(figures["shown"].mean <= 10 for figures in table.values())
+        for figures in table.values():
+            assert 50 < figures["representation"].mean <= 100
+            assert figures["diversity"].mean > 0
+        text = "".join(more_tables(results))
+        assert "samplers: up to 10 moments per recording" in text
+        assert max(map(len, text.splitlines())) <= 80
+        assert Results.model_validate_json(results.to_json()) == results
+    # The steps of raw features are the true ones; those that represent all show every kind.
+    null = run(tmp_path / "set", tmp_path, extras, methods=NULLS, n_clusters=4)[0].results
+    raw = null.task_metrics["samplers"].methods
+    assert raw["ils"]["shown"].mean == raw["nearest"]["shown"].mean == 10
+    assert raw["ils"]["representation"].mean > raw["random"]["representation"].mean
+
+
 def test_a_setting_that_no_method_uses_is_named(tmp_path):
     folder = write_task(tmp_path / "set")
     _, problems = run(folder, tmp_path, seeds=(0,), methods=("equal-split", "stepreel"))

@@ -9,6 +9,7 @@ from boards import as_features, make_board, pictures_of, with_background
 from browsing import Opened, eventually
 
 from stepreel.report import write_index, write_report
+from stepreel.storyboard.schema import Likeness, StepExplanation
 
 pytestmark = pytest.mark.browser
 
@@ -49,6 +50,16 @@ def test_a_click_on_the_timeline_seeks_and_hovering_previews(with_video):
     wait_for_time(opened, 15.0)
     spoken = "document.getElementById('timeline').ariaValueText"
     opened.wait_for_value(spoken, "0:15 of 0:20, step 4: Step 4")
+
+
+def test_a_link_to_a_step_that_looks_alike_goes_there(with_video):
+    board = make_board()
+    found = StepExplanation(looks_like=[Likeness(step=4, similarity=0.75)])
+    first = board.steps[0].model_copy(update={"explanation": found})
+    opened = with_video(board.model_copy(update={"steps": [first, *board.steps[1:]]}))
+    opened.page.click("#step-1 .why a")
+    wait_for_time(opened, 17.0)
+    opened.wait_for_value(CURRENT, "step-4")
 
 
 def test_keys_go_through_the_steps_and_along_the_timeline(with_video):

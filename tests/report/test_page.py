@@ -17,7 +17,12 @@ from stepreel.report.addresses import address_of, path_inside
 from stepreel.report.cards import cards_of
 from stepreel.report.palette import COLOURS, kind_of
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
-from stepreel.storyboard.schema import DecisionFacts, read_storyboard
+from stepreel.storyboard.schema import (
+    DecisionFacts,
+    Likeness,
+    StepExplanation,
+    read_storyboard,
+)
 
 NASTY = "</script><script>alert(1)</script>\"'&\u2028<img src=x onerror=alert(2)>"
 STRIP = b"\xff\xd8strip"
@@ -328,3 +333,66 @@ def test_the_card_of_a_kind_shows_the_median_of_its_visits_and_their_range():
     assert f'title="{words}: {board.confidence.meaning}"' in page
     assert f'aria-label="{words}"' in page
     assert 'aria-hidden="true">11 %</span>' in page
+
+
+def explained(board, explanations):
+    """Give steps explanations: cues at start and end, and the steps that look alike."""
+    steps = []
+    for step in board.steps:
+        start, end, *alike = explanations.get(step.index, (None, None))
+        found = StepExplanation(
+            start_cues=None if start is None else dict.fromkeys(start, 3.0),
+            end_cues=None if end is None else dict.fromkeys(end, 3.0),
+            looks_like=[Likeness(step=n, similarity=0.75) for n in alike],
+        )
+        steps.append(step.model_copy(update={"explanation": found}))
+    return board.model_copy(update={"steps": steps})
+
+
+def lines_of_explanation(page):
+    return [re.sub(r"<[^>]+>", "", line) for line in re.findall(r'<p class="why">(.*?)</p>', page)]
+
+
+def test_a_card_says_what_changes_where_it_starts_and_which_steps_look_alike():
+    board = explained(
+        make_board(),
+        {
+            1: (None, ["motion"], 2),
+            2: (["motion", "appearance"], ["gaze"], 1, 4, 3),
+            3: (["gaze"], [], 1),
+            4: ([], None),
+        },
+    )
+    page = render_page(board, pictures={})
+    assert lines_of_explanation(page) == [
+        "Looks like 2",
+        "Starts with a change in motion and appearance; looks like 1, 3 and 4",
+        "Starts with a change in gaze",  # that 1 is the same step is said already
+    ]
+    links = [a for a in Elements(page).all("a") if "looks like" in (a.get("aria-label") or "")]
+    assert [a["href"] for a in links] == ["#step-2", "#step-1", "#step-3", "#step-4"]
+    assert links[0]["data-go"] == "2"
+    assert "Steps at most half as different" in page
+
+
+def test_a_page_without_explanations_does_not_explain_them():
+    for board in (make_board(), explained(make_board(), {})):
+        page = render_page(board, pictures={})
+        assert lines_of_explanation(page) == []
+        assert "Looks like" not in page
+
+
+def test_names_of_cues_are_escaped_and_steps_that_are_gone_are_not_linked():
+    board = explained(make_board(), {1: ([NASTY], [NASTY], 2, 9, 1)})
+    page = render_page(board, pictures={})
+    assert NASTY not in page
+    assert "onerror=alert(2)&gt;" in page
+    (line,) = lines_of_explanation(page)
+    assert line.endswith("; looks like 2")
+
+
+def test_a_card_of_a_kind_explains_no_single_step():
+    extents = [(float(n), n + 0.4, n + 0.9, n % 3) for n in range(50)]
+    board = make_board(extents, duration=60.0)
+    board = explained(board, {n: (["motion"], ["motion"], 1 + n % 50) for n in range(1, 51)})
+    assert lines_of_explanation(render_page(board, pictures={})) == []

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,12 +9,7 @@ from hypothesis import strategies as st
 
 from stepreel.config import KeyStepSettings
 from stepreel.steps.decoders.kmeans import trimmed
-from stepreel.steps.key_steps import (
-    MOST_STEPS,
-    cut_segments,
-    limit_steps,
-    pick_key_steps,
-)
+from stepreel.steps.key_steps import cut_segments, pick_key_steps
 from stepreel.types import Clustering
 
 
@@ -151,29 +145,6 @@ def test_if_all_segments_are_too_short_the_longest_is_kept():
     assert [s.cluster for s in key_steps.segments] == [1]
 
 
-def test_top_keeps_the_nearest_and_time_order():
-    times = np.arange(0, 30, 1.0)
-    labels = np.repeat([0, 1, 2], 10)
-    distances = np.repeat([0.3, 0.1, 0.2], 10)
-    picked = pick_key_steps(
-        clustering(times, labels, distances), KeyStepSettings(), moment_seconds=1.0
-    )
-    key_steps = limit_steps(picked, 2)
-    assert [s.cluster for s in key_steps.segments] == [1, 2]
-    assert [s.cluster for s in key_steps.hidden] == [0]
-    assert set(key_steps.step_of[:10]) == {-1}
-
-
-def test_top_prefers_confidence_to_distance():
-    picked = pick_key_steps(
-        clustering(np.arange(30.0), np.repeat([0, 1, 2], 10), np.repeat([0.3, 0.1, 0.2], 10)),
-        KeyStepSettings(),
-        moment_seconds=1.0,
-    )
-    rated = [replace(s, confidence=c) for s, c in zip(picked.segments, [0.5, 0, 0], strict=True)]
-    assert [s.cluster for s in limit_steps(replace(picked, segments=rated), 1).segments] == [0]
-
-
 def test_two_kinds_that_alternate_become_one_step_and_not_none():
     labels = np.tile([0, 1], 120)
     key_steps = pick_key_steps(
@@ -198,20 +169,6 @@ def test_a_long_recording_shows_every_kind_and_every_visit():
     assert key_steps.hidden == []
     assert {segment.cluster for segment in key_steps.segments} == set(range(7))
     assert (key_steps.step_of >= 0).all()
-
-
-def test_more_steps_than_a_page_carries_still_show_every_kind():
-    labels = np.append(np.tile([0, 1], MOST_STEPS), 2)
-    distances = np.append(np.tile([0.1, 0.2], MOST_STEPS), 9.0)
-    picked = pick_key_steps(
-        clustering(np.arange(len(labels), dtype=float), labels, distances),
-        KeyStepSettings(background_ratio=0.0),
-        moment_seconds=1.0,
-    )
-    key_steps = limit_steps(picked, None)
-    assert len(key_steps.segments) == MOST_STEPS
-    assert len(key_steps.hidden) == len(labels) - MOST_STEPS
-    assert {segment.cluster for segment in key_steps.segments} == {0, 1, 2}
 
 
 def test_the_margin_is_the_mean_share_to_the_next_cluster():

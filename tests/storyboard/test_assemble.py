@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from videos import gray, steady, write_video
 
 from stepreel.config import Settings
 from stepreel.features.video_recording import VideoRecording
-from stepreel.steps.key_steps import limit_steps, pick_key_steps
+from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.samplers.sample import sample_steps
 from stepreel.storyboard.assemble import assemble_storyboard
 from stepreel.types import Clustering, FeatureTrack
 from stepreel.video.decode import probe
@@ -19,7 +21,6 @@ def board_of(tmp_path, labels, excluded, *, times=None, **choice):
     clustering = Clustering(times, labels, flat, flat + 1, np.array(excluded), n_clusters=3)
     settings = Settings.model_validate({"key_steps": {"background_ratio": 0.0, **choice}})
     picked = pick_key_steps(clustering, settings.key_steps, moment_seconds=0.25)
-    key_steps = limit_steps(picked, settings.key_steps.top)
     spread = np.random.default_rng(0).random((len(labels), 3), dtype=np.float32)
     track = FeatureTrack("v", "a", clustering.times, spread, np.ones(len(labels), bool))
     recording = VideoRecording(
@@ -31,6 +32,7 @@ def board_of(tmp_path, labels, excluded, *, times=None, **choice):
         notes=(),
         track_settings={},
     )
+    key_steps = sample_steps(picked, recording, settings.key_steps, lambda: track.features)
     return assemble_storyboard(recording, clustering, key_steps, settings)
 
 
@@ -68,6 +70,47 @@ def test_a_limit_on_the_number_of_steps_is_named_and_hides_no_time(tmp_path):
     assert [span.kind for span in board.timeline].count("left-out") == 2
     assert board.background == []  # there are steps, they are only not shown
     assert "at most 1 were asked for (--top)" in board.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown", "note"),
+    [
+        (
+            {"budget_seconds": 12.0},
+            2,
+            "2 of the 3 steps found are shown, the clearest ones, because together they may last "
+            "12 s (--budget).",
+        ),
+        (
+            {"budget_seconds": 12.0, "top": 1, "sample": "nearest"},
+            1,
+            "1 of the 3 steps found are shown, those nearest to the centre of their kind, because "
+            "at most 1 were asked for (--top), and together they may last 12 s (--budget).",
+        ),
+        (
+            {"budget_seconds": 12.0, "sample": "ils"},
+            2,
+            "2 of the 3 steps found are shown, those that represent the others best, because "
+            "together they may last 12 s (--budget).",
+        ),
+        (
+            {"budget_seconds": 4.5},
+            1,
+            "1 of the 3 steps found are shown, although longer than the 4.5 s asked for "
+            "(--budget): the shortest one lasts 5.0 s.",
+        ),
+        (
+            {"budget_seconds": 15.0},
+            3,
+            "The recording lasts 15.0 s, so that a limit of 15 s (--budget) hides nothing.",
+        ),
+    ],
+)
+def test_a_limit_on_time_says_what_it_hides(tmp_path, limits, shown, note):
+    board = board_of(tmp_path, np.repeat([0, 1, 2], 20), np.zeros(60, bool), **limits)
+    assert len(board.steps) == shown
+    assert note in board.notes
+    assert not [other for other in board.notes if "--budget" in other and other != note]
 
 
 def test_the_note_about_missing_kinds_says_why(tmp_path):

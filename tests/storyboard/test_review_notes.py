@@ -7,6 +7,7 @@ import pytest
 from boards import make_board
 
 from stepreel.config import KeyStepSettings
+from stepreel.features.feature_files import recording_from_arrays
 from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps, Segment
 from stepreel.storyboard import notes
@@ -137,7 +138,8 @@ def found(*, shown, hidden=(), confidence=0.75):
 
 def limited(**choice):
     key_steps = found(shown=(0, 1, 0, 2), hidden=(1, 1, 0))
-    (note,) = notes._hidden_note(key_steps, KeyStepSettings.model_validate(choice))
+    recording = recording_from_arrays("take", np.arange(9), {"hands": np.zeros((9, 1))})
+    (note,) = notes._hidden_note(recording, key_steps, KeyStepSettings.model_validate(choice))
     return note
 
 
@@ -156,7 +158,16 @@ def gone(steps):
     return steps[:2]
 
 
-@pytest.mark.parametrize("note", [limited(top=4), limited()])
+@pytest.mark.parametrize(
+    "note",
+    [
+        limited(top=4),
+        limited(),
+        limited(top=4, budget_seconds=4, sample="ils"),
+        limited(budget_seconds=4, sample="nearest"),
+        limited(budget_seconds=0.5),
+    ],
+)
 def test_a_note_about_hidden_steps_is_recognised_as_it_is_written(edit, note):
     assert note.startswith("4 of the 7 steps found are shown")
     assert edit([note, OTHER], renamed) == [note, OTHER]

@@ -75,7 +75,7 @@ def evaluate(
     ] = None,
     task_metrics: Annotated[
         list[str] | None,
-        typer.Option("--task-metric", help="Also compute phases, kendall or key-steps."),
+        typer.Option("--task-metric", help="Also compute phases, kendall, key-steps or samplers."),
     ] = None,
     sweep_clusters: Annotated[
         str | None, typer.Option(metavar="K,K", help="Compare again for each K: 7,10,12,15.")

@@ -34,8 +34,8 @@ WIDTH = 100
 def info(cache: Cache = None) -> None:
     """Show versions, plug-ins, codecs, device, cores and where caches are kept.
 
-    Cues, decoders, datasets, methods and exports from other packages are listed with
-    the package they come from; one that cannot be used, with its reason.
+    Cues, decoders, samplers, datasets, methods and exports from other packages are
+    listed with the package they come from; one that cannot be used, with its reason.
     """
     with report_errors():
         check_address_space(SPACE_FOR_TORCH)
@@ -61,7 +61,7 @@ def info(cache: Cache = None) -> None:
         }
         for name, value in rows.items():
             show(_row(name, value))
-            if name == "decoders":
+            if name in ("decoders", "samplers"):
                 for line in _titles(registries[name]):
                     show(_row("", line))
         for problem in _problems(registries):
@@ -86,10 +86,12 @@ def _registries() -> Mapping[str, Registry[Any]]:
     from stepreel.evaluation.methods.catalog import METHODS
     from stepreel.report.exports import EXPORTS
     from stepreel.steps.decoders.catalog import DECODERS
+    from stepreel.steps.samplers.catalog import SAMPLERS
 
     return {
         "cues": CUES,
         "decoders": DECODERS,
+        "samplers": SAMPLERS,
         "datasets": DATASETS,
         "methods": METHODS,
         "exports": EXPORTS,

@@ -49,6 +49,31 @@ Steps = Annotated[
         metavar="N|N..N", help="How many steps one recording has: 7, or 3..8; else it is found."
     ),
 ]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1_000_000,
+        help="Show at most this many steps (see --sample); default: all of 1 s or more.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        min=1e-3,
+        max=1e6,
+        help="Show steps that last at most so long together (see --sample).",
+    ),
+]
+Sample = Annotated[
+    str | None,
+    typer.Option(
+        metavar="algorithm-1|ils|nearest",
+        help="Which steps --top and --budget leave: the clearest ones, those that represent all "
+        "best, or those nearest to the centre of their kind (algorithm-1).",
+    ),
+]
 Preset = Annotated[str | None, typer.Option(help="Named settings to start from (quick).")]
 Assignments = Annotated[
     list[str] | None,
@@ -82,6 +107,8 @@ def named_overrides(
     decoder: str | None = None,
     steps: str | None = None,
     top: int | None = None,
+    budget: float | None = None,
+    sample: str | None = None,
     seed: int | None = None,
     embed_cues: str | None = None,
     background: float | None = None,
@@ -99,6 +126,8 @@ def named_overrides(
         "key_steps.background_ratio": background,
         "key_steps.split_gap_seconds": gap,
         "key_steps.min_step_seconds": shortest,
+        "key_steps.budget_seconds": budget,
+        "key_steps.sample": sample,
         "train.seed": seed,
     }
     options = {name: value for name, value in named.items() if value is not None}

@@ -10,6 +10,7 @@ import typer
 
 from stepreel.cli.options import (
     Assignments,
+    Budget,
     Cache,
     Clusters,
     DecoderName,
@@ -20,9 +21,11 @@ from stepreel.cli.options import (
     NoCache,
     Preset,
     Quiet,
+    Sample,
     Seed,
     Steps,
     Times,
+    Top,
     feature_reading,
     named_overrides,
     open_store,
@@ -70,14 +73,9 @@ def run(
     clusters: Clusters = None,
     decoder: DecoderName = None,
     steps: Steps = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=1_000_000,
-            help="Show at most this many steps, the clearest ones; default: all of 1 s or more.",
-        ),
-    ] = None,
+    top: Top = None,
+    budget: Budget = None,
+    sample: Sample = None,
     titles: Annotated[
         Path | None,
         typer.Option(
@@ -122,6 +120,8 @@ def run(
             decoder=decoder,
             steps=steps,
             top=top,
+            budget=budget,
+            sample=sample,
             seed=seed,
             embed_cues=embed_cues,
         )

@@ -9,12 +9,15 @@ import typer
 
 from stepreel.cli.options import (
     Assignments,
+    Budget,
     Clusters,
     DecoderName,
     EmbedCues,
     Quiet,
+    Sample,
     Seed,
     Steps,
+    Top,
     named_overrides,
 )
 from stepreel.cli.progress import progress_bar
@@ -44,12 +47,11 @@ def tune(
     shortest: Annotated[
         float | None, typer.Option(help="Seconds that a step lasts at least (1).")
     ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, max=1_000_000, help="Show at most this many steps, the clearest."),
-    ] = None,
+    top: Top = None,
+    budget: Budget = None,
+    sample: Sample = None,
     all_steps: Annotated[
-        bool, typer.Option("--all", help="Show all steps again, after --top.")
+        bool, typer.Option("--all", help="Show all steps again, after --top or --budget.")
     ] = False,
     output: Annotated[
         Path | None,
@@ -82,6 +84,8 @@ def tune(
             decoder=decoder,
             steps=steps,
             top=top,
+            budget=budget,
+            sample=sample,
             seed=seed,
             embed_cues=embed_cues,
             background=background,
@@ -89,7 +93,7 @@ def tune(
             shortest=shortest,
         )
         if all_steps:
-            overrides["key_steps.top"] = None
+            overrides |= {"key_steps.top": None, "key_steps.budget_seconds": None}
         n_done, n_failed = _tune_all(folder, overrides, output, titles, force=force, quiet=quiet)
         if not n_done:
             raise typer.Exit(NOTHING_DONE)

@@ -62,6 +62,11 @@ class Plan:
             return method_kind(method) == "learned"
         return DECODERS[self.settings_of(method, cues).key_steps.decoder].needs_embedding
 
+    def embedding_methods(self, cues: Sequence[str] | None = None) -> list[str]:
+        """Return those of the compared methods that learn an embedding."""
+        learned = [method for method in LEARNED_METHODS if method in self.methods]
+        return [method for method in learned if self.trains(method, cues)]
+
     def checked_settings(self, method: str, cues: Sequence[str] | None = None) -> Settings:
         """Resolve settings that may name cues which the recordings do not have."""
         try:

@@ -87,7 +87,7 @@ def evaluate(
     rate              score this many moments per second; None: as the recordings have them
     lenient           leave out what is wrong with the data and list it in `left_out`
     baselines_only    learn nothing: compare null baselines only
-    task_metrics      also compute "phases", "kendall" or "key-steps"
+    task_metrics      also compute "phases", "kendall", "key-steps" or "samplers"
     sweep_clusters    compare all methods again for each of these K
     sweep_cues        compare learned methods again with each cue alone at inference
     sweep_recordings  compare methods that train, trained on this many recordings

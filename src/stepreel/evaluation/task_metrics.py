@@ -5,23 +5,29 @@ phases     accuracy of a classifier on frozen embeddings; baselines: the most fr
 kendall    Kendall's τ across recordings; baseline: relative time, which scores 1 on any task
 key-steps  representation and diversity of as many moments as there are clusters, picked in every
            recording by itself; baselines: the middles of equal parts, and random moments
+samplers   the same of ten moments, which samplers pick among the same steps; same baselines
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from stepreel.config import Settings
 from stepreel.evaluation.build_results import data_fingerprint
 from stepreel.evaluation.figures import MetricFigure
+from stepreel.evaluation.key_moments import (
+    SAMPLED,
+    Values,
+    key_moment_quality,
+    sampler_quality,
+)
 from stepreel.evaluation.methods.clustered import raw_track
-from stepreel.evaluation.methods.learned import LEARNED_METHODS, embed
+from stepreel.evaluation.methods.learned import embed
 from stepreel.evaluation.methods.runner import MethodRunner
 from stepreel.evaluation.metrics.kendall import task_tau
-from stepreel.evaluation.metrics.key_step_quality import KERNEL, key_step_quality
+from stepreel.evaluation.metrics.key_step_quality import KERNEL
 from stepreel.evaluation.metrics.phases import (
     SHARES,
     Fold,
@@ -36,17 +42,10 @@ from stepreel.evaluation.prepare import PreparedTask
 from stepreel.evaluation.results import TaskMetric
 from stepreel.evaluation.truth.annotation import BACKGROUND
 from stepreel.learn import METHOD_VERSION
-from stepreel.steps.clustering import cluster_recordings
-from stepreel.steps.decoders.kmeans import trimmed
-from stepreel.steps.key_steps import choose_segments, cut_segments
 from stepreel.system.source_hashes import describe_code
 from stepreel.system.store import Entry, read_facts, write_facts
-from stepreel.types import Clustering, Floats, Labels, moment_seconds, track_hashes
+from stepreel.types import Floats, Labels, track_hashes
 
-Values = dict[str, dict[str, float]]
-"""Of one task and one seed: by method, then by figure; NaN if a figure does not exist"""
-
-ROUNDING = 1e-9
 METRIC_VERSION = 1  # raise it when the same data and settings would give other figures
 SAME_FOR_ALL_SEEDS = frozenset({"time", "raw"})
 BACKGROUNDS = {"with-background": True, "without-background": False}
@@ -86,16 +85,8 @@ def representations(
         Representation("raw", raw_features),
         *(
             Representation(method, embedding_of(method))
-            for method in _embedding_methods(prepared, plan)
+            for method in plan.embedding_methods(prepared.cues)
         ),
-    ]
-
-
-def _embedding_methods(prepared: PreparedTask, plan: Plan) -> list[str]:
-    return [
-        method
-        for method in LEARNED_METHODS
-        if method in plan.methods and plan.trains(method, prepared.cues)
     ]
 
 
@@ -170,65 +161,13 @@ def kendalls_tau(prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed:
     return values
 
 
-def key_moment_quality(
-    prepared: PreparedTask, plan: Plan, runner: MethodRunner, seed: int
-) -> Values:
-    """Score K moments of every recording; means over recordings."""
-    k, rng, recordings = plan.n_clusters, np.random.default_rng(seed), prepared.recordings or []
-    raw = [raw_track(recording) for recording in recordings]
-    shown: dict[str, list[Labels]] = {
-        "random": [rng.choice(n, min(k, n), replace=False) for n in prepared.lengths],
-        "equal-split": [((np.arange(k) + 0.5) * n / k).astype(np.int64) for n in prepared.lengths],
-        "raw": [
-            _key_moments(
-                cluster_recordings([t], k, seed=seed)[0], plan.settings_of("raw-kmeans"), k
-            )
-            for t in raw
-        ],
-    }
-    for method in _embedding_methods(prepared, plan):
-        settings = plan.settings_of(method, prepared.cues, seed=seed)
-        tracks = embed(recordings, runner.run_of(settings))
-        shown[method] = [
-            _key_moments(
-                cluster_recordings([track], settings.key_steps.number_of_clusters, seed=seed)[0],
-                settings,
-                k,
-            )
-            for track in tracks
-        ]
-    values: Values = {}
-    for method, moments in shown.items():
-        scores = [key_step_quality(t.features, m) for t, m in zip(raw, moments, strict=True)]
-        diversities = [score.diversity for score in scores if not np.isnan(score.diversity)]
-        values[method] = {
-            "representation": float(np.mean([score.representation for score in scores])),
-            "diversity": float(np.mean(diversities)) if diversities else float("nan"),
-            "shown": float(np.mean([len(np.unique(m)) for m in moments])),
-        }
-    return values
-
-
-def _key_moments(clustering: Clustering, settings: Settings, k: int) -> Labels:
-    """Return the moments that Algorithm 1 shows, the k nearest to their centres.
-
-    Storyboards also separate segments that overlap; the paper does not.
-    """
-    choice = settings.key_steps
-    clustering = replace(clustering, uncertain=trimmed(clustering, choice.background_ratio))
-    segments = cut_segments(clustering, choice.split_gap_seconds)
-    shortest = choice.min_step_seconds / moment_seconds(clustering.times) - ROUNDING
-    long_enough = [segment for segment in segments if len(segment.members) >= shortest]
-    segments = long_enough or sorted(segments, key=lambda s: -len(s.members))[:1]
-    return np.array([segment.nearest for segment in choose_segments(segments, k)], np.int64)
-
-
 MetricFunction = Callable[[PreparedTask, Plan, MethodRunner, int], Values]
 
 TASK_METRICS: dict[str, MetricFunction] = {
     "phases": phase_accuracy,
     "kendall": kendalls_tau,
     "key-steps": key_moment_quality,
+    "samplers": sampler_quality,
 }
 NEEDS_TWO_RECORDINGS = frozenset({"phases", "kendall"})
 COUNTS = frozenset({"pairs", "undefined"})  # of several tasks: added up
@@ -237,6 +176,9 @@ NOTES = {
     "training recordings",
     "kendall": "means over ordered pairs of recordings; undefined: those dropped from tau_b",
     "key-steps": f"up to as many moments as clusters, per recording; kernel: {KERNEL}",
+    "samplers": f"up to {SAMPLED} moments per recording, of steps that Algorithm 1 finds in the "
+    "embedding of the first method that learns one, or in raw features if none does; kernel: "
+    f"{KERNEL}",
 }
 
 
@@ -256,7 +198,7 @@ def metric_of_task(
         "first_seed": plan.seeds[0],
         "learned": {
             method: plan.settings_of(method, prepared.cues, seed=seed).model_dump(mode="json")
-            for method in _embedding_methods(prepared, plan)
+            for method in plan.embedding_methods(prepared.cues)
         },
     }
     entry = Entry(runner.store.root / "measures", name, description)

@@ -45,6 +45,11 @@ class View:
         return is_folded(self.board)
 
     @property
+    def has_explanations(self) -> bool:
+        """Whether a card says what changes where its step starts, or what looks like it."""
+        return any(card.start_in_words or card.alike for card in self.cards)
+
+    @property
     def kind_titles(self) -> dict[int, str]:
         """Titles that a person gave kinds of steps."""
         return kind_titles(self.board.steps)

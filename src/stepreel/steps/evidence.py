@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,13 @@ COLUMNS_AT_ONCE = 64
 WHITE_NOISE_DEVIATIONS = 3.3  # white noise exceeds this once in two thousand recordings
 
 
+class ProjectedFeatures(NamedTuple):
+    """Features of a recording as few columns (T, DIMENSIONS): of all cues, and of each."""
+
+    together: Values
+    by_cue: Mapping[str, Values]
+
+
 @dataclass(frozen=True)
 class TaskSteps:
     """The shown steps of all recordings of a task, and what they were found in.
@@ -39,7 +47,7 @@ class TaskSteps:
     again: Again | None
     key_steps: Sequence[KeySteps]
     settings: Settings
-    _features: dict[int, Values] = field(default_factory=dict)
+    _features: dict[int, ProjectedFeatures] = field(default_factory=dict)
 
     def extents(self, position: int) -> Values:
         """Return start and end of every step of a recording (n, 2), in seconds."""
@@ -47,10 +55,12 @@ class TaskSteps:
 
     def features(self, position: int) -> Values:
         """Return the features of a recording as few columns, all cues together."""
+        return self.projected(position).together
+
+    def projected(self, position: int) -> ProjectedFeatures:
+        """Return the features of a recording as few columns, also of every cue by itself."""
         if position not in self._features:
-            recording = self.recordings[position]
-            kept = recording.derived.get("projected", lambda: _projected_features(recording))
-            self._features[position] = kept.astype(np.float64)
+            self._features[position] = projected_features(self.recordings[position])
         return self._features[position]
 
     @cached_property
@@ -141,10 +151,8 @@ def borders(task: TaskSteps, position: int) -> Values:
     n_moments = len(recording.times)
     if n_moments < 4 or not segments:
         return np.zeros(len(segments))
-    part = recording.duration_seconds / len(segments)
-    reach = float(np.clip(part / 2, *BORDER_SECONDS))
-    window = max(2, round(reach / recording.moment_seconds))
-    change = np.log(_changes(task.features(position), window) + 1e-6)
+    window = border_window(recording, len(segments))
+    change = np.log(changes(task.features(position), window) + 1e-6)
     change -= np.median(change)
     values = np.zeros(len(segments))
     for number, segment in enumerate(segments):
@@ -204,7 +212,13 @@ def overlaps(extents: Values, others: Values) -> Values:
     return iou
 
 
-def _changes(features: Values, window: int) -> Values:
+def border_window(recording: Recording, n_steps: int) -> int:
+    """Return how many moments on either side of a border are compared: half of an equal part."""
+    reach = float(np.clip(recording.duration_seconds / n_steps / 2, *BORDER_SECONDS))
+    return max(2, round(reach / recording.moment_seconds))
+
+
+def changes(features: Values, window: int) -> Values:
     """Return, between every two moments, the variance between over that within two windows."""
     n_moments = len(features)
     middle = np.arange(1, n_moments)
@@ -221,18 +235,23 @@ def _changes(features: Values, window: int) -> Values:
     return change
 
 
-def _projected_features(recording: Recording) -> Floats:
+def projected_features(recording: Recording) -> ProjectedFeatures:
     """Return z-scored features of all cues, projected at random onto a few dimensions.
 
     This keeps distances approximately, and a long recording has gigabytes of features. Every cue
     counts the same, whatever its width. Invalid moments are 0, the mean.
     """
+    kept = recording.derived.get_all("projected", lambda: _projected(recording))
+    by_cue = {cue: kept[cue].astype(np.float64) for cue in recording.tracks}
+    return ProjectedFeatures(np.sum(list(by_cue.values()), axis=0), by_cue)
+
+
+def _projected(recording: Recording) -> dict[str, Floats]:
     rng = np.random.default_rng(0)
-    projected = np.zeros((len(recording.times), DIMENSIONS))
-    for track in recording.tracks.values():
-        if not track.valid.any():
-            continue
-        for first in range(0, track.width, COLUMNS_AT_ONCE):
+    by_cue = {}
+    for cue, track in recording.tracks.items():
+        projected = np.zeros((len(recording.times), DIMENSIONS))
+        for first in range(0, track.width if track.valid.any() else 0, COLUMNS_AT_ONCE):
             columns = track.features[:, first : first + COLUMNS_AT_ONCE].astype(np.float64)
             columns -= columns[track.valid].mean(axis=0)
             deviation = columns[track.valid].std(axis=0)
@@ -241,4 +260,5 @@ def _projected_features(recording: Recording) -> Floats:
             projected += (
                 columns @ rng.normal(size=(columns.shape[1], DIMENSIONS)) / np.sqrt(track.width)
             )
-    return projected.astype(np.float32)
+        by_cue[cue] = projected.astype(np.float32)
+    return by_cue

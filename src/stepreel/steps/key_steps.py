@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,11 +18,26 @@ MOST_STEPS = 1000  # as many as a page and its folder of pictures can carry
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """What is known about a segment for readers; see `explanations.py`.
+
+    start_cues, end_cues  cues that clearly change there, and how many times as much as usual; None
+                          at the recording's own start or end
+    looks_like            other shown segments, by position, and their similarity
+    """
+
+    start_cues: Mapping[str, float] | None
+    end_cues: Mapping[str, float] | None
+    looks_like: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
 class Segment:
     """Moments of one cluster without a gap in time, and the one nearest to its centre.
 
-    margin      mean certainty of its moments: 0 = between two clusters, 1 = at the centre
-    confidence  see `confidence.py`; 0 until it has been computed
+    margin       mean certainty of its moments: 0 = between two clusters, 1 = at the centre
+    confidence   see `confidence.py`; 0 until it has been computed
+    explanation  None until it has been made, and of hidden segments
     """
 
     cluster: int
@@ -31,13 +46,14 @@ class Segment:
     distance: float
     margin: float
     confidence: float = 0.0
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True)
 class KeySteps:
     """The segments shown as key steps, and the step of every moment.
 
-    hidden   segments that are not shown because a limit on their number was reached
+    hidden   segments that are not shown because of a limit on their number or time
     step_of  (T,) index into `segments` of the step a moment belongs to, or -1
     kept     (T,) true where the moment was neither excluded nor trimmed
     """
@@ -51,7 +67,7 @@ class KeySteps:
 def pick_key_steps(
     clustering: Clustering, settings: KeyStepSettings, *, moment_seconds: float
 ) -> KeySteps:
-    """Split, and separate what overlaps; all of it is shown until `limit_steps`."""
+    """Split, and separate what overlaps; all of it is shown until a sampler chooses."""
     segments = cut_segments(clustering, settings.split_gap_seconds)
     shortest = shortest_step(settings, moment_seconds=moment_seconds)
     visits = separate_segments(clustering, segments, shortest=shortest)
@@ -63,13 +79,11 @@ def shortest_step(settings: KeyStepSettings, *, moment_seconds: float) -> int:
     return math.ceil(settings.min_step_seconds / moment_seconds - 1e-9)
 
 
-def limit_steps(key_steps: KeySteps, top: int | None) -> KeySteps:
-    """Hide all but the `top` clearest steps, if there are more; see `choose_segments`."""
-    shown = choose_segments(key_steps.segments, top)
-    if len(shown) == len(key_steps.segments):
-        return key_steps
-    chosen = {id(segment) for segment in shown}
-    hidden = [segment for segment in key_steps.segments if id(segment) not in chosen]
+def show_only(key_steps: KeySteps, positions: Sequence[int]) -> KeySteps:
+    """Hide all segments but those at some positions, in time order; see `samplers/`."""
+    chosen = set(positions)
+    shown = [segment for n, segment in enumerate(key_steps.segments) if n in chosen]
+    hidden = [segment for n, segment in enumerate(key_steps.segments) if n not in chosen]
     return _key_steps(shown, hidden, key_steps.kept)
 
 
@@ -121,21 +135,6 @@ def separate_segments(
     return [
         _segment(clustering, segments[position].cluster, members) for position, members in visits
     ]
-
-
-def choose_segments(segments: Sequence[Segment], top: int | None) -> list[Segment]:
-    """Return the `top` clearest segments, in time order: by confidence, then by distance.
-
-    Without `top`, all of them; if they are more than a page can carry, the clearest ones, including
-    the clearest of every cluster.
-    """
-    clearest = sorted(segments, key=lambda segment: (-segment.confidence, segment.distance))
-    if top is None and len(segments) > MOST_STEPS:
-        first_of_cluster = {segment.cluster: segment for segment in reversed(clearest)}
-        best = {id(segment) for segment in first_of_cluster.values()}
-        clearest.sort(key=lambda segment: id(segment) not in best)
-    chosen = clearest[: top or MOST_STEPS]
-    return sorted(chosen, key=lambda segment: segment.nearest)
 
 
 def _segment(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -> Segment:

@@ -23,8 +23,10 @@ from stepreel.storyboard.schema import (
     ConfidenceScale,
     DecisionFacts,
     KeyStep,
+    Likeness,
     RecordingReference,
     Span,
+    StepExplanation,
     Storyboard,
     Strip,
     TimelineSpan,
@@ -179,10 +181,24 @@ def _steps(
                 is_repeat=is_repeat,
                 confidence=round(segment.confidence, 4),
                 margin=round(segment.margin, 4),
+                explanation=_explanation(segment),
                 picture=picture_file(index, time) if with_pictures else None,
             )
         )
     return steps
+
+
+def _explanation(segment: Segment) -> StepExplanation | None:
+    """Return the explanation of a segment, with steps by their index."""
+    found = segment.explanation
+    if found is None:
+        return None
+    start, end = (
+        None if cues is None else {cue: round(strength, 2) for cue, strength in cues.items()}
+        for cues in (found.start_cues, found.end_cues)
+    )
+    looks_like = [Likeness(step=n + 1, similarity=similar) for n, similar in found.looks_like]
+    return StepExplanation(start_cues=start, end_cues=end, looks_like=looks_like)
 
 
 def _background_runs(

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from stepreel.errors import OutputError, StepreelError
+from stepreel.storyboard.review_explanations import with_true_explanations
 from stepreel.storyboard.review_notes import review_notes, without_unused_titles
 from stepreel.storyboard.schema import (
     UNKNOWN_HASH,
@@ -82,7 +83,7 @@ def make_consistent(board: Storyboard, path: Path) -> Storyboard:
                 f"{path}: {_name(before)} ends at {before.end:g} s, after the start of "
                 f"{_name(after)} at {after.start:g} s; steps may not overlap"
             )
-    numbered = _number(steps)
+    numbered = _number(with_true_explanations(board, steps))
     if numbered == board.steps and _fits(board.timeline, numbered):
         return review_notes(board) if is_edited(board) else board
     changes = {

@@ -11,6 +11,9 @@ from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import calibration, has_clear_structure
 from stepreel.steps.decoders.base import Decision
 from stepreel.steps.key_steps import KeySteps
+from stepreel.steps.samplers.base import seconds_of
+from stepreel.steps.samplers.catalog import SAMPLERS
+from stepreel.steps.samplers.sample import is_below_every_step
 from stepreel.storyboard.letters import letter
 from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 from stepreel.storyboard.titles import Titles
@@ -30,7 +33,8 @@ def notes_on_steps(
     """Return what a reader should know about how the steps were found."""
     return [
         *_still_note(recording),
-        *_hidden_note(key_steps, settings),
+        *_hidden_note(recording, key_steps, settings),
+        *_budget_note(recording, settings),
         *_missing_kinds_note(clustering, key_steps, settings),
         *_unclear_note(key_steps, decision),
         *titles.unused_note(segment.cluster for segment in key_steps.segments),
@@ -48,20 +52,38 @@ def _still_note(recording: Recording) -> list[str]:
     return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
 
 
-def _hidden_note(key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
-    """Return a note if a limit on the number of steps hides some of them."""
+def _hidden_note(recording: Recording, key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
+    """Return a note if a limit on the number of steps, or on their time, hides some of them."""
+    shown, found = len(key_steps.segments), len(key_steps.segments) + len(key_steps.hidden)
+    budget = settings.budget_seconds
+    seconds = seconds_of([*key_steps.segments, *key_steps.hidden], recording)
+    if is_below_every_step(seconds, budget):
+        return [
+            f"{shown} of the {found} steps found are shown, although longer than the {budget:g} s "
+            f"asked for (--budget): the shortest one lasts {seconds.min():.1f} s."
+        ]
     if not key_steps.hidden:
         return []
-    shown, found = len(key_steps.segments), len(key_steps.segments) + len(key_steps.hidden)
-    if settings.top is not None:
-        return [
-            f"{shown} of the {found} steps found are shown, the clearest ones, because at most "
-            f"{settings.top} were asked for (--top)."
-        ]
+    limits = [] if settings.top is None else [f"at most {settings.top} were asked for (--top)"]
+    if budget is not None:
+        limits.append(f"together they may last {budget:g} s (--budget)")
+    which = f"{shown} of the {found} steps found are shown, {SAMPLERS[settings.sample].shows}"
+    if limits:
+        return [f"{which}, because {', and '.join(limits)}."]
     return [
-        f"{shown} of the {found} steps found are shown, the clearest ones: a page cannot carry "
-        "more. Fewer kinds (--clusters) or longer steps (--set key_steps.min_step_seconds=3) give "
-        "fewer steps."
+        f"{which}: a page cannot carry more. Fewer kinds (--clusters) or longer steps "
+        "(--set key_steps.min_step_seconds=3) give fewer steps."
+    ]
+
+
+def _budget_note(recording: Recording, settings: KeyStepSettings) -> list[str]:
+    """Return a note if more time is allowed than the recording has."""
+    budget, seconds = settings.budget_seconds, recording.duration_seconds
+    if budget is None or budget < seconds:
+        return []
+    return [
+        f"The recording lasts {seconds:.1f} s, so that a limit of {budget:g} s (--budget) hides "
+        "nothing."
     ]
 
 

@@ -39,6 +39,35 @@ class Span(Contract):
         return self.end - self.start
 
 
+class Likeness(Contract):
+    """Another step that looks alike."""
+
+    step: int = Field(ge=1, description="Its index.")
+    similarity: float = Field(
+        le=1,
+        ge=0,
+        description="0: as different as two steps of this recording usually are. 1: the same.",
+    )
+
+
+class StepExplanation(Contract):
+    """What changes where a step starts and ends, and which other steps look like it."""
+
+    start_cues: dict[str, float] | None = Field(
+        default=None,
+        description="Cues that clearly change where the step starts, the strongest first, and how "
+        "many times as much as usual; null where the recording starts.",
+    )
+    end_cues: dict[str, float] | None = Field(
+        default=None, description="The same where the step ends; null where the recording ends."
+    )
+    looks_like: list[Likeness] = Field(
+        default=[],
+        description="Up to three other steps that clearly look like it, of whatever kind, the most "
+        "similar first.",
+    )
+
+
 class KeyStep(Span):
     """One key step: the moment that shows it best, and its start and end."""
 
@@ -81,6 +110,9 @@ class KeyStep(Span):
         description="Mean certainty of the step's moments: 0 = between two kinds of steps, 1 = "
         "certainly of its own. Where kinds have centres, 1 - (distance to the own centre / "
         "distance to the nearest other one).",
+    )
+    explanation: StepExplanation | None = Field(
+        default=None, description="What explains the step; null if nobody looked for it."
     )
     picture: str | None = Field(
         default=None, description="JPEG of the moment `time`; path relative to this file."

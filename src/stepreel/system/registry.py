@@ -21,6 +21,7 @@ API_VERSIONS = {
     "stepreel.methods": 1,
     "stepreel.exports": 1,
     "stepreel.decoders": 1,
+    "stepreel.samplers": 1,
 }
 OWN = "stepreel"
 

@@ -14,7 +14,10 @@ from stepreel.learn.embeddings import learn_embeddings
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_decoder, check_number_of_steps
 from stepreel.steps.decoders.decode import decode
-from stepreel.steps.key_steps import limit_steps, pick_key_steps
+from stepreel.steps.evidence import projected_features
+from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.samplers.catalog import check_sampler
+from stepreel.steps.samplers.sample import sample_steps
 from stepreel.types import Clustering, FeatureTrack, Labels, Recording, moment_seconds
 
 
@@ -39,6 +42,7 @@ def _stepreel(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
     """Label moments as a storyboard does: moments of no shown step are no step."""
     name = run.settings.key_steps.decoder
     check_decoder(name)
+    check_sampler(run.settings.key_steps.sample)
     check_number_of_steps(run.settings.key_steps, len(recordings))
     learned: dict[str, FeatureTrack] = {}
     if DECODERS[name].needs_embedding:
@@ -48,17 +52,20 @@ def _stepreel(recordings: Sequence[Recording], run: MethodRun) -> Prediction:
     def label(some: list[Recording]) -> list[Labels]:
         embeddings = [learned[recording.fingerprint] for recording in some] if learned else None
         decoded = decode(name, Takes(some, embeddings, run.settings))
-        return [shown_labels(clustering, run.settings) for clustering in decoded.clusterings]
+        pairs = zip(decoded.clusterings, some, strict=True)
+        return [shown_labels(clustering, own, run.settings) for clustering, own in pairs]
 
     return Prediction.from_labelling(label, recordings)
 
 
-def shown_labels(clustering: Clustering, settings: Settings) -> Labels:
+def shown_labels(clustering: Clustering, recording: Recording, settings: Settings) -> Labels:
     """Return the cluster of the key step each moment is part of, -1 where it is part of none."""
     picked = pick_key_steps(
         clustering, settings.key_steps, moment_seconds=moment_seconds(clustering.times)
     )
-    steps = limit_steps(picked, settings.key_steps.top)
+    steps = sample_steps(
+        picked, recording, settings.key_steps, lambda: projected_features(recording).together
+    )
     clusters = np.array([segment.cluster for segment in steps.segments] + [NO_STEP])
     labels: Labels = clusters[steps.step_of]
     return labels

@@ -20,6 +20,7 @@ from stepreel.evaluation.methods.catalog import METHODS, describe_method
 from stepreel.evaluation.truth.annotation import NO_STEP
 from stepreel.learn import METHOD_VERSION
 from stepreel.steps.decoders.catalog import describe_decoder
+from stepreel.steps.samplers.catalog import describe_sampler
 from stepreel.system.machine import Device
 from stepreel.system.names import safe_name
 from stepreel.system.store import Entry, Store
@@ -99,6 +100,8 @@ class MethodRunner:
         description |= describe_method(method)
         if plug_in := describe_decoder(settings.key_steps.decoder):
             description["decoder"] = plug_in
+        if plug_in := describe_sampler(settings.key_steps.sample):
+            description["sampler"] = plug_in
         return Entry(self.store.root / "predictions", safe_name(method), description)
 
 
