@@ -26,6 +26,7 @@ LAYERS = (
     ("task",),
     ("storyboard",),
     ("report",),
+    ("comparison",),
     ("result",),
     ("output",),
     ("pipeline",),
