@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from compared_takes import compare_letters, found, order_of
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 USUAL = "ABCDE"
@@ -100,6 +100,11 @@ def test_what_rests_on_unclear_steps_is_uncertain():
     )
 
 
+def test_a_visit_more_is_not_a_step_moved():
+    comparison = compare_letters("AB", "BAB")
+    assert [(d.type, d.take) for d in comparison.departures] == [("fewer", "take1")]
+
+
 def test_a_title_that_a_person_gave_names_the_kind():
     titled = {f"take{n}": {"titles": ["Open", "Fold", "Close"]} for n in (1, 2)}
     comparison = compare_letters("ABC", "ABC", "AC", **titled)
@@ -123,6 +128,7 @@ def test_transitions_count_takes_and_include_start_and_end():
 orders = st.lists(st.sampled_from("ABCDEF"), min_size=1, max_size=10).map("".join)
 
 
+@settings(max_examples=30)
 @given(orders, st.integers(2, 5))
 def test_identical_takes_do_not_depart(letters, count):
     comparison = compare_letters(*[letters] * count)
@@ -131,6 +137,7 @@ def test_identical_takes_do_not_depart(letters, count):
     assert not any(take.is_outlier for take in comparison.takes)
 
 
+@settings(max_examples=30)
 @given(st.permutations("ABCDEFGH"), st.data())
 def test_one_skipped_step_is_exactly_that(order, data):
     letters = "".join(order[: data.draw(st.integers(2, 8))])
@@ -139,6 +146,7 @@ def test_one_skipped_step_is_exactly_that(order, data):
     assert found(comparison) == [("take4", "skipped", skipped)]
 
 
+@settings(max_examples=30)
 @given(st.permutations("ABCDEFGH"), st.data())
 def test_one_exchange_of_neighbours_is_exactly_that(order, data):
     letters = "".join(order[: data.draw(st.integers(2, 8))])
@@ -149,6 +157,7 @@ def test_one_exchange_of_neighbours_is_exactly_that(order, data):
     assert found(comparison) == [("take4", "swapped", second + first)]
 
 
+@settings(max_examples=50)
 @given(st.lists(orders, min_size=2, max_size=5), st.permutations("ABCDEF"))
 def test_renaming_kinds_changes_nothing_but_names(takes, names):
     renamed = dict(zip("ABCDEF", names, strict=True))
@@ -164,6 +173,7 @@ def test_renaming_kinds_changes_nothing_but_names(takes, names):
         assert [v.role for v in mine.visits] == [v.role for v in other.visits]
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.lists(st.sampled_from("ABCDEF"), max_size=10).map("".join), min_size=2, max_size=5)
 )

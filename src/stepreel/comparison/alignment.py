@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stepreel.comparison.usual_order import UsualOrder
+from stepreel.comparison.usual_order import UsualOrder, numbered_visits
 
 Pair = tuple[int, int]  # a place in the take, a place in the usual order
 
@@ -59,15 +59,23 @@ def align(take: Sequence[int], seconds: Sequence[float], usual: UsualOrder) -> A
         else:
             visits.remove(found)
             elsewhere.append((found, place))
-    moves, settled = _moves(in_place, elsewhere, usual)
+    moves, settled = _moves(in_place, elsewhere, usual, take)
     return Alignment(sorted([*in_place, *settled]), moves, missing, visits)
 
 
 def _moves(
-    in_place: Sequence[Pair], elsewhere: Sequence[Pair], usual: UsualOrder
+    in_place: Sequence[Pair], elsewhere: Sequence[Pair], usual: UsualOrder, take: Sequence[int]
 ) -> tuple[list[Move], list[Pair]]:
     """Return moves, and pairs that are elsewhere only where takes have no common order."""
     moves, settled = [], []
+    visits = {step: visit for visit, step in enumerate(numbered_visits(take))}
+
+    def departs(place: int, other: int) -> bool:
+        """Tell whether the take counts among the few that do two steps the other way round."""
+        first, second = (visits.get(usual.steps[u]) for u in sorted((place, other)))
+        is_reversed = first is not None and second is not None and first > second
+        return is_reversed and usual.is_settled(place, other)
+
     done = [*in_place, *elsewhere]
     for pair in elsewhere:
         passed = [
@@ -75,7 +83,7 @@ def _moves(
             for other in done
             if (pair[0] < other[0]) != (pair[1] < other[1])
             and usual.kinds[pair[1]] != usual.kinds[other[1]]
-            and usual.is_settled(pair[1], other[1])
+            and departs(pair[1], other[1])
         ]
         if passed:
             moves.append(Move(pair, sorted(passed)))

@@ -37,6 +37,7 @@ class _Found:
     cluster: int
     visits: list[int]
     rests_on: list[Visit]
+    takes_compared: int
     takes_otherwise: int
     place: int | None = None
     other: int | None = None
@@ -70,6 +71,7 @@ def _in_words(
         other=found.other,
         visits=[visit + 1 for visit in found.visits],
         usual_place=None if found.place is None else found.place + 1,
+        takes_compared=found.takes_compared,
         takes_otherwise=found.takes_otherwise,
         certainty=certainty(found.rests_on),
         sentence=words.departure(
@@ -79,6 +81,7 @@ def _in_words(
             found.other,
             times=take.number_of(found.cluster),
             otherwise=found.takes_otherwise,
+            compared=found.takes_compared,
             others=len(others),
             is_earlier=found.is_earlier,
         ),
@@ -119,6 +122,7 @@ def _move(
         take.visits[visit].cluster,
         sorted([visit, last[0]]) if len(move.passed) == 1 else [visit],
         [take.visits[visit], *(take.visits[other] for other, _ in move.passed)],
+        takes_compared=int(usual.before[low, high] + usual.before[high, low]) - 1,
         takes_otherwise=int(usual.before[low, high]),
         place=place,
         other=take.visits[last[0]].cluster,
@@ -147,6 +151,7 @@ def _missing(take: AlignedTake, others: Sequence[AlignedTake], usual: UsualOrder
                 *(take.visits[visit] for visit in around),
                 *(_clearest(other, kind) for other in others if other.number_of(kind) > times),
             ],
+            takes_compared=len(others),
             takes_otherwise=sum(other.number_of(kind) > times for other in others),
             place=place,
         )
@@ -179,6 +184,7 @@ def _surplus(take: AlignedTake, others: Sequence[AlignedTake], usual: UsualOrder
                 kind,
                 visits,
                 [take.visits[visit] for visit in visits],
+                takes_compared=len(others),
                 takes_otherwise=sum(
                     other.number_of(kind) < times
                     if kind in usual.kinds

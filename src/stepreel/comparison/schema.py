@@ -107,7 +107,12 @@ class Departure(Contract):
     usual_place: int | None = Field(
         default=None, ge=1, description="Position in `usual_order`, from 1, if it has one."
     )
-    takes_otherwise: int = Field(ge=0, description="How many of the other takes do not do so.")
+    takes_compared: int = Field(
+        ge=1,
+        description="How many other takes it is compared with: those that have both steps, if "
+        "it is about two; otherwise all.",
+    )
+    takes_otherwise: int = Field(ge=0, description="How many of those do not do so.")
     certainty: Certainty = Field(
         description="uncertain: rests on steps that are not clear. unknown: the storyboards state "
         "no level for that."

@@ -39,16 +39,18 @@ class Words:
         *,
         times: int,
         otherwise: int,
+        compared: int,
         others: int,
         is_earlier: bool,
     ) -> str:
         """Say what a take does differently.
 
         times      how often the take does the kind
-        otherwise  how many of the `others` takes do not depart in this way
+        otherwise  how many other takes do not depart in this way
+        compared   how many of the `others` takes that was asked of: those that have both steps
         """
         kind = self.kind(cluster)
-        they = f"{_those(otherwise, others)} {'does' if otherwise == 1 else 'do'}"
+        they = f"{_those(otherwise, compared, others)} {'does' if otherwise == 1 else 'do'}"
         match type:
             case "skipped":
                 what = f"skips {kind}; {they} it"
@@ -79,6 +81,13 @@ class Words:
             f"the median is {length(median)}."
         )
 
+    def outlier(self, take: str) -> str:
+        """Say that a take is unlike the others."""
+        return (
+            f"{self.names[take]} is unlike the others: further from them, in its steps and in the "
+            "time it spends on each, than they are from one another."
+        )
+
     def either_order(self, first: int, second: int, takes_each: int) -> str:
         """Say that two neighbours have no common order."""
         takes = "1 take does" if takes_each == 1 else f"{takes_each} takes do"
@@ -88,15 +97,18 @@ class Words:
         )
 
 
-def _those(number: int, others: int) -> str:
+def _those(number: int, compared: int, others: int) -> str:
     """Name a number of the other takes.
 
-    >>> _those(4, 4), _those(1, 1), _those(3, 4), _those(1, 4)
+    >>> _those(4, 4, 4), _those(1, 1, 1), _those(3, 4, 4), _those(1, 4, 4)
     ('the others', 'the other take', '3 of the 4 others', '1 of the 4 others')
+    >>> _those(3, 3, 4), _those(2, 3, 4)
+    ('the others with both', '2 of the 3 others with both')
     """
-    if number == others:
-        return "the other take" if others == 1 else "the others"
-    return f"{number} of the {others} others"
+    both = " with both" if compared < others else ""
+    if number < compared:
+        return f"{number} of the {compared} others{both}"
+    return f"the others{both}" if others > 1 else "the other take"
 
 
 def _times(number: int) -> str:
