@@ -8,10 +8,12 @@ import json
 import pytest
 from boards import pictures_of
 from compared_takes import board_of
+from videos import ordered_task, steady, write_video
 
-from cli.commands import stepreel
+from cli.commands import FAST, stepreel
 from stepreel.comparison.schema import Comparison
 from stepreel.report import write_index, write_report
+from stepreel.storyboard.schema import read_storyboard
 
 ORDERS = {"take1": "ABCD", "take2": "ABCD", "take3": "ACBD", "take4": "ABCD", "take5": "ABD"}
 
@@ -80,3 +82,27 @@ def test_the_published_schema_describes_what_is_written(task):
     written = json.loads((task / "compare.json").read_text())
     assert set(written) == set(schema["properties"])
     assert schema["properties"]["version"]["const"] == written["version"] == 1
+
+
+def test_takes_cut_into_equal_parts_seem_alike_and_the_comparison_says_why(tmp_path):
+    """From videos on: with three short takes nothing shows that one has another order."""
+    orders = {"take1": "ABCD", "take2": "ABCD", "take3": "ACBD"}
+    for seed, (name, order) in enumerate(orders.items()):
+        paint, n_frames = ordered_task(order, seed=seed, frames_each=20)
+        write_video(tmp_path / f"{name}.mp4", steady(n_frames, fps=10), paint)
+    videos = [tmp_path / f"{name}.mp4" for name in orders]
+    done = stepreel("run", *videos, "-o", tmp_path / "out", "-k", 4, *FAST)
+    assert done.returncode == 0, done.stderr
+    done = stepreel("compare", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "note: No clear structure was found in any of these takes" in done.stdout
+    comparison = Comparison.model_validate_json((tmp_path / "out" / "compare.json").read_text())
+    assert comparison.departures == []  # not because there is none
+    for take in comparison.takes:
+        board = read_storyboard(tmp_path / "out" / take.folder / "storyboard.json")
+        assert [(v.cluster, v.start, v.end) for v in take.visits] == [
+            (step.cluster, step.start, step.end) for step in board.steps
+        ]
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert "No departures found" in page
+    assert page.count("data:image/jpeg") == sum(len(take.visits) for take in comparison.takes)

@@ -64,6 +64,6 @@ def summary(comparison: Comparison) -> list[str]:
     for sentence, certainty in said:
         lines.append(f"  {sentence}{' (uncertain)' if certainty == 'uncertain' else ''}")
     if not comparison.departures:
-        lines.append("No take departs from the usual order.")
+        lines.append("No departures found.")
     lines += [words.outlier(take.folder) for take in comparison.takes if take.is_outlier]
     return lines

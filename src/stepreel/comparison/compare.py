@@ -10,6 +10,7 @@ from stepreel.comparison.alignment import Alignment, align
 from stepreel.comparison.departures import AlignedTake, departures_of
 from stepreel.comparison.distances import distances_between, mean_distances, outliers
 from stepreel.comparison.durations import durations_of, durations_of_recordings, unusual_paces
+from stepreel.comparison.notes import notes_on
 from stepreel.comparison.schema import (
     ComparedKind,
     ComparedTake,
@@ -58,23 +59,10 @@ def compare(read: Takes) -> Comparison:
         durations=durations,
         unusual_paces=unusual_paces(durations, aligned, words),
         transitions=_transitions(orders, usual.kinds),
-        notes=_notes(takes),
+        notes=notes_on([take.board for take in takes]),
         left_out=read.left_out,
         stepreel_version=__version__,
     )
-
-
-def _notes(takes: Sequence[Take]) -> list[str]:
-    """Say so if hardly anything can be trusted: agreement may come from how steps were found."""
-    n_unclear = sum(is_unclear(take.board) for take in takes)
-    if 2 * n_unclear <= len(takes):
-        return []
-    which = "any" if n_unclear == len(takes) else f"{n_unclear} of {len(takes)}"
-    return [
-        f"No clear structure was found in {which} of these takes: their steps may be hardly more "
-        "than equal parts. Such steps come in the same order and take the same share of time in "
-        "every take, whatever was done. Check with the pictures and videos before you rely on it."
-    ]
 
 
 def _names(takes: Sequence[Take]) -> dict[str, str]:
