@@ -10,6 +10,7 @@ import pytest
 from stepreel.comparison.run import compare_takes
 from stepreel.comparison.takes import read_takes
 from stepreel.errors import OutputError, StepreelError
+from stepreel.report.index import rebuild_index
 from stepreel.storyboard.schema import read_storyboard
 
 FILES = ("compare.html", "compare.json", "compare.csv")
@@ -106,6 +107,27 @@ def test_if_one_file_cannot_be_written_none_is(write_takes, obstacle):
         compare_takes(out, out)
     assert [name for name in FILES if (out / name).is_file()] == []
     assert [path.name for path in out.glob(".*")] == []
+
+
+def test_the_index_links_the_comparison_and_says_when_it_is_out_of_date(write_takes):
+    out = write_takes(take1="ABC", take2="AC")
+    assert "compare.html" not in (out / "index.html").read_text()
+    compare_takes(out, out)
+    page = (out / "index.html").read_text()
+    assert 'href="./compare.html"' in page
+    assert "made before storyboards changed" not in page
+    edit(out / "take1", title="Another")
+    rebuild_index(out)
+    assert "made before storyboards changed" in (out / "index.html").read_text()
+    compare_takes(out, out)
+    assert "made before storyboards changed" not in (out / "index.html").read_text()
+
+
+def test_a_page_of_somebody_else_is_not_linked(write_takes):
+    out = write_takes(take1="ABC", take2="AC")
+    (out / "compare.html").write_text("<title>Prices</title>")
+    rebuild_index(out)
+    assert "compare.html" not in (out / "index.html").read_text()
 
 
 def test_titles_that_are_not_unique_are_replaced_by_folders(write_takes):

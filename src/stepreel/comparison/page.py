@@ -24,6 +24,7 @@ from stepreel.report.html import (
     inlined_style,
     script_safe_json,
 )
+from stepreel.report.index_comparison import storyboards_hash
 from stepreel.report.palette import kind_of
 from stepreel.report.wording import extent
 from stepreel.storyboard.schema import Span
@@ -78,6 +79,7 @@ def render_comparison(comparison: Comparison, read: Takes, folder: Path) -> str:
             script=script,
             short_names=short_names([take.name for take in comparison.takes]),
             spreads=lay_out_spreads(comparison),
+            storyboards_hash=storyboards_hash((take.folder, take.stored) for take in read.takes),
             style=style,
             theme_script=theme_script,
             total_seconds=sum(take.duration_seconds for take in comparison.takes),

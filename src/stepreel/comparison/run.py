@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from stepreel.comparison.compare import compare
 from stepreel.comparison.schema import Comparison
 from stepreel.comparison.takes import read_takes
 from stepreel.comparison.write import write_comparison
+from stepreel.errors import StepreelError
+from stepreel.report.index import rebuild_index
 from stepreel.system.files import check_writable
 from stepreel.system.locks import lock_output
 
@@ -32,4 +35,6 @@ def compare_takes(
         check_writable(Path(output))
         with lock_output(Path(output)):
             write_comparison(comparison, takes, Path(output))
+            with suppress(StepreelError):  # an index that cannot be made again stays as it is
+                rebuild_index(Path(output))
     return comparison

@@ -21,11 +21,21 @@ _HOW = "`stepreel run take1.mp4 take2.mp4 -o out/` makes one"
 
 @dataclass(frozen=True)
 class Take:
-    """A take and where it is; `folder` is the name of its folder, which names it everywhere."""
+    """A take and where it is; `folder` is the name of its folder, which names it everywhere.
+
+    board     its storyboard, made consistent if a person edited it
+    as_saved  the storyboard as it is in its file, if that differs
+    """
 
     folder: str
     path: Path
     board: Storyboard
+    as_saved: Storyboard | None = None
+
+    @property
+    def stored(self) -> Storyboard:
+        """The storyboard as it is in its file."""
+        return self.as_saved or self.board
 
 
 @dataclass(frozen=True)
@@ -47,11 +57,12 @@ def read_takes(folder: Path) -> Takes:
     for file in files:
         name = readable(file.parent.name)
         try:
-            board = make_consistent(read_storyboard(file), file)
+            stored = read_storyboard(file)
+            board = make_consistent(stored, file)
         except StepreelError as problem:
             left_out.append(LeftOut(folder=name, reason=readable(str(problem))))
         else:
-            takes.append(Take(name, file.parent, board))
+            takes.append(Take(name, file.parent, board, as_saved=stored))
     _check_number(folder, takes, left_out)
     _check_same_kinds(folder, takes)
     return Takes(takes, left_out)

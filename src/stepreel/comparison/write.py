@@ -8,9 +8,10 @@ from stepreel.comparison.csv_table import to_csv
 from stepreel.comparison.page import render_comparison
 from stepreel.comparison.schema import Comparison
 from stepreel.comparison.takes import Takes
+from stepreel.report.index_comparison import COMPARISON
 from stepreel.system.files import explain_write_errors, write_all
 
-PAGE, JSON, CSV = "compare.html", "compare.json", "compare.csv"
+PAGE, JSON, CSV = COMPARISON, "compare.json", "compare.csv"
 
 
 def write_comparison(comparison: Comparison, read: Takes, output: Path) -> list[Path]:
