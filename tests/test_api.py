@@ -397,6 +397,29 @@ def test_of_several_recordings_the_unreadable_can_be_skipped(shelf, tmp_path, ca
     assert "left out: nowhere.mp4: does not exist" in caplog.text
 
 
+# Takes compared
+
+
+def test_takes_of_a_task_are_compared(tmp_path):
+    results = find_key_steps([hands(0), hands(1), hands(2)], tmp_path / "out", clusters=4)
+    comparison = stepreel.compare_takes(tmp_path / "out", output=tmp_path / "out")
+    assert [take.folder for take in comparison.takes] == [
+        "recording-1",
+        "recording-2",
+        "recording-3",
+    ]
+    assert comparison.usual_order == [step.cluster for step in results[0].steps]
+    assert comparison.departures == []
+    assert comparison.durations[0].median == results[0].steps[0].seconds
+    assert (tmp_path / "out" / "compare.html").exists()
+
+
+def test_what_cannot_be_compared_is_explained(tmp_path):
+    find_key_steps(hands(), tmp_path / "out", clusters=4)
+    with pytest.raises(stepreel.StepreelError, match="comparing needs at least two"):
+        stepreel.compare_takes(tmp_path / "out")
+
+
 # The package itself
 
 
@@ -415,13 +438,16 @@ def test_importing_the_package_loads_nothing_heavy():
 
 SCRIPT = """
 import numpy as np
-from stepreel import Result, Results, Storyboard, evaluate, find_key_steps, load_model, score
+from stepreel import Comparison, Result, Results, Storyboard, compare_takes, evaluate
+from stepreel import find_key_steps, load_model, score
 
 one: Result = find_key_steps("shelf.mp4", clusters=9, key_steps__decoder="kmeans")
 several: list[Result] = find_key_steps(["a.mp4", "b.mp4"])
 arrays: Result = find_key_steps({"hands": (np.arange(10) / 4, np.zeros((10, 3)))})
 moment: float = one.steps[0].time
 board: Storyboard = one.write("out/shelf")
+compared: Comparison = compare_takes("out/")
+sentence: str = compared.departures[0].sentence
 again: Result = load_model("out").find_key_steps("later.mp4")
 results: Results = evaluate("npz", "takes/", clusters=7)
 f1: float = results.protocols["strict"]["paper"].f1.mean

@@ -27,6 +27,7 @@ LAYERS = (
     ("storyboard",),
     ("tuning",),
     ("report",),
+    ("comparison",),
     ("result",),
     ("output",),
     ("pipeline",),

@@ -106,3 +106,33 @@ def busy_task(seed: int = 0, *, width: int = 128, height: int = 96) -> Paint:
 def steady(n_frames: int, fps: float = 30.0) -> list[float]:
     """Return the times of a constant frame rate."""
     return [number / fps for number in range(n_frames)]
+
+
+def ordered_task(order: str, *, seed: int = 0, frames_each: int = 40) -> tuple[Paint, int]:
+    """Paint "ABCA" as steps that look alike where the letter is the same, in every take.
+
+    Return also how many frames there are. `seed` is the take: colours and noise differ a little.
+    """
+    rng = np.random.default_rng(seed)
+    noise = rng.integers(0, 16, (96, 128, 3), dtype=np.uint8)
+    tint = rng.uniform(0.9, 1.0, 3)
+    y, x = np.mgrid[:96, :128]
+
+    def look(letter: str, shift: int) -> np.ndarray:
+        shapes = {
+            "A": ((x + shift) // 8 % 2, (230, 40, 30)),  # red stripes that go sideways
+            "B": ((y // 24 + x // 32) % 2, (240, 240, 235)),  # a white board that rests
+            "C": (
+                (x - 64) ** 2 + (y - 48) ** 2 < (18 + shift % 9) ** 2,
+                (30, 90, 230),
+            ),  # blue disc
+            "D": ((x * 7 + y * 13 + 5 * shift) % 11 < 3, (60, 200, 60)),  # green rain
+        }
+        mask, colour = shapes[letter]
+        return np.asarray(mask[..., None] * np.array(colour) * tint * 0.9, np.uint8)
+
+    def paint(number: int) -> np.ndarray:
+        step = min(number // frames_each, len(order) - 1)
+        return look(order[step], number) + np.roll(noise, number, axis=0)
+
+    return paint, frames_each * len(order)

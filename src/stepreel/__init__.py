@@ -12,11 +12,12 @@
     find_key_steps     recordings of one task → their key steps
     load_model         a model, to find the same steps in later recordings
     tune               the steps of an output folder, chosen again
+    compare_takes      the storyboards of several takes → Comparison
     evaluate, score    methods, or predictions of your own, against true steps
     read_storyboard    a storyboard.json → Storyboard
     read_results       a results.json → Results
     load_settings      a preset with overrides on top → Settings
-    Result, Storyboard, Model, Settings, Results      what these return
+    Result, Storyboard, Model, Settings, Comparison, Results      what these return
 
 Nothing heavy is imported before it is used.
 """
@@ -41,6 +42,8 @@ from stepreel.version import __version__
 if TYPE_CHECKING:
     from stepreel.api import Model, find_key_steps, load_model
     from stepreel.api_tune import tune
+    from stepreel.comparison.run import compare_takes
+    from stepreel.comparison.schema import Comparison
     from stepreel.config import Settings, load_settings
     from stepreel.evaluation.results import Results, read_results
     from stepreel.evaluation.run import evaluate
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from stepreel.storyboard.schema import Storyboard, read_storyboard
 
 __all__ = [
+    "Comparison",
     "DatasetError",
     "Model",
     "ModelError",
@@ -63,6 +67,7 @@ __all__ = [
     "StoreError",
     "Storyboard",
     "__version__",
+    "compare_takes",
     "evaluate",
     "find_key_steps",
     "load_model",
@@ -74,11 +79,13 @@ __all__ = [
 ]
 
 _HOME = {
+    "Comparison": "stepreel.comparison.schema",
     "Model": "stepreel.api",
     "Result": "stepreel.result",
     "Results": "stepreel.evaluation.results",
     "Settings": "stepreel.config",
     "Storyboard": "stepreel.storyboard.schema",
+    "compare_takes": "stepreel.comparison.run",
     "evaluate": "stepreel.evaluation.run",
     "find_key_steps": "stepreel.api",
     "load_model": "stepreel.api",

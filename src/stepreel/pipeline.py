@@ -6,7 +6,7 @@
                      if the decoder needs one
       ─steps─▶       Clustering ─▶ KeySteps                           decode, pick_key_steps,
                      with their confidence, which are shown,          rate_steps, sample_steps,
-                     what explains them, and in other numbers         explain_steps, with_other_numbers
+                     what explains them, and in other numbers         explain_steps, …
       ─storyboard─▶  Storyboard                                       Result.storyboard
       ─report─▶      page and exports                                 write_task, Result.write
 

@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
         ("evaluate npz . --seeds 0", "'0' is wrong; expected a whole number from 1 to 1000"),
         ("evaluate npz . --rate 0", "'0' is wrong; expected a number from 0.001 to 1000"),
         ("demo --seed -1", "'-1' is wrong; expected a whole number of 0 or more"),
-        ("schema storybord", "'storybord' is wrong; expected storyboard or results"),
+        ("schema storybord", "'storybord' is wrong; expected storyboard, comparison or results"),
         ("run ''", "is empty; is a variable of the shell not set?"),
         ("run a.npz --cache file", "--cache file: is a file; expected a folder"),
         ("evaluate npz . --cache file", "--cache file: is a file; expected a folder"),

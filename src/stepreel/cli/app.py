@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from stepreel.cli.cache import cache
+from stepreel.cli.compare import compare
 from stepreel.cli.demo import demo
 from stepreel.cli.embed import embed
 from stepreel.cli.evaluate import evaluate
@@ -82,7 +83,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, tune, render, train, embed, evaluate, score, demo, info, cache, schema):
+_MAIN = (run, tune, compare, render)
+_OTHERS = (train, embed, evaluate, score, demo, info, cache, schema)
+for command in (*_MAIN, *_OTHERS):
     app.command(cls=_HelpfulCommand)(command)
 
 

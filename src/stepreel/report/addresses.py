@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
+from urllib.request import url2pathname
 
 _DRIVE = re.compile(r"[A-Za-z]:/")
 
@@ -29,6 +31,17 @@ def address_of(file: str) -> str:
         return "file:///" + _quote_segments(file.lstrip("/"))
     path = _quote_segments(file)
     return path if path.startswith("../") else "./" + path
+
+
+def file_of_address(address: str) -> str:
+    """Return the file that an address names, byte by byte.
+
+    >>> file_of_address("../my%20clips/50%25.mp4")
+    '../my clips/50%.mp4'
+    """
+    if address.lower().startswith("file:"):
+        return url2pathname(address[5:])
+    return os.fsdecode(unquote_to_bytes(address))
 
 
 def path_inside(folder: Path, file: str) -> Path | None:

@@ -14,6 +14,7 @@ from stepreel.report.html import (
     inlined_style,
     script_safe_json,
 )
+from stepreel.report.index_comparison import COMPARISON, find_comparison
 from stepreel.report.index_contents import (
     INDEX,
     IndexContents,
@@ -159,6 +160,8 @@ def _render_index(
         environment()
         .get_template("index.html.j2")
         .render(
+            comparison=COMPARISON,
+            is_compared=find_comparison(folder, boards),
             are_features=any(board.recording.kind == "features" for board in storyboards),
             content_policy=content_policy(style, [script], img="'self' file: data:"),
             contents=script_safe_json(contents.model_dump()),

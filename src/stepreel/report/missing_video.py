@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
-from urllib.request import url2pathname
 
+from stepreel.report.addresses import file_of_address
 from stepreel.report.video import mp4_address, read_embedded_video
 from stepreel.storyboard.schema import PlayableVideo, Storyboard
 from stepreel.types import readable
@@ -53,15 +51,8 @@ def _is_missing(board: Storyboard, folder: Path) -> bool:
         return False
     if playable.kind == "embedded":
         return mp4_address(read_embedded_video(board, folder)) is None
-    return not (folder / _path(playable.address)).is_file()
-
-
-def _path(address: str) -> str:
-    """Return the file that an address names, byte by byte."""
-    if address.lower().startswith("file:"):
-        return url2pathname(address[5:])
-    return os.fsdecode(unquote_to_bytes(address))
+    return not (folder / file_of_address(playable.address)).is_file()
 
 
 def _file_name(playable: PlayableVideo) -> str:
-    return readable(Path(_path(playable.address or "")).name)
+    return readable(Path(file_of_address(playable.address or "")).name)

@@ -17,7 +17,8 @@ from stepreel.types import Recording, readable
 def name_folders(recordings: Mapping[int, Recording], output: Path) -> dict[int, Path]:
     """Return a separate folder below `output` for every recording; the same one in every run."""
     folders: dict[int, Path] = {}
-    taken = {"index.html", "model"}  # the index page and the folder of the model
+    # The index, the folder of the model, and what `stepreel compare` writes.
+    taken = {"index.html", "model", "compare.html", "compare.json", "compare.csv"}
     for position, recording in recordings.items():
         name = recording.name if recording.path is None else recording.path.stem
         is_in_use = partial(_belongs_to_another, output, recording.path)

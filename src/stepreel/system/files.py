@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -92,6 +92,17 @@ def link_or_copy(source: Path, target: Path) -> None:
     except OSError:  # another file system, one without links, or a file of another user
         with atomic_path(target) as copy:
             shutil.copyfile(source, copy)
+
+
+def write_all(files: Mapping[Path, str]) -> None:
+    """Write several text files; none is replaced before all are written."""
+    for path in files:
+        if path.is_dir():  # the others must not be replaced before this is noticed
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    with contextlib.ExitStack() as stack:
+        for path, content in files.items():
+            temporary = stack.enter_context(atomic_path(path))
+            temporary.write_bytes(content.encode("utf-8"))
 
 
 def _apply_umask(path: str) -> None:

@@ -81,11 +81,20 @@ class SampleStep:
 
 
 def make_sample(
-    folder: Path, *, seed: int = 0, progress: Callable[[float, float], None] | None = None
+    folder: Path,
+    *,
+    seed: int = 0,
+    name: str = "work-bench",
+    plan: tuple[list[SampleStep], float] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Sample:
-    """Film the person that `seed` stands for; `progress` gets the seconds done and the total."""
-    sample = Sample(*(folder / f"work-bench.{end}" for end in ("mp4", "gaze.csv", "steps.csv")))
-    steps, seconds = plan_steps(seed)
+    """Film the person that `seed` stands for; `progress` gets the seconds done and the total.
+
+    name  of the files, without their suffixes
+    plan  the steps and the length of the recording; None: as the seed plans them
+    """
+    sample = Sample(*(folder / f"{name}.{end}" for end in ("mp4", "gaze.csv", "steps.csv")))
+    steps, seconds = plan or plan_steps(seed)
     scene = _Scene(steps, seconds, np.random.default_rng([seed, 2]))
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".") as hidden:
@@ -137,6 +146,11 @@ def plan_steps(seed: int) -> tuple[list[SampleStep], float]:
     *bounds, seconds = (np.round(edges * FPS) / FPS).tolist()
     spans = zip(bounds[::2], bounds[1::2], order, strict=True)
     return [SampleStep(start, end, n, table[n - 1][0]) for start, end, n in spans], seconds
+
+
+def sample_step_names() -> list[str]:
+    """Return the names of the steps; step n is the nth of them, from 1."""
+    return list(_entries(STEPS))
 
 
 def _entries(text: str) -> dict[str, str]:

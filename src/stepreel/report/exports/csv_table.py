@@ -37,7 +37,7 @@ def to_csv(board: Storyboard) -> str:
 def _row(step: KeyStep) -> tuple[str | int, ...]:
     return (
         step.index,
-        _as_plain_text(one_line(step.title)),
+        as_plain_text(one_line(step.title)),
         f"{step.time:.3f}",
         f"{step.start:.3f}",
         f"{step.end:.3f}",
@@ -47,15 +47,15 @@ def _row(step: KeyStep) -> tuple[str | int, ...]:
         step.occurrences,
         f"{step.distance:.6g}",
         f"{step.confidence:.4f}",
-        _as_plain_text(step.picture or ""),
+        as_plain_text(step.picture or ""),
         int(step.is_repeat),
     )
 
 
-def _as_plain_text(text: str) -> str:
+def as_plain_text(text: str) -> str:
     """Keep a spreadsheet from running a title as a formula.
 
-    >>> _as_plain_text("=1+1"), _as_plain_text("Turn 1+1")
+    >>> as_plain_text("=1+1"), as_plain_text("Turn 1+1")
     ("'=1+1", 'Turn 1+1')
     """
     return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
