@@ -162,8 +162,10 @@ class KeyStepSettings(_Settings):
         None,
         ge=1,
         le=MOST_CLUSTERS,
-        description="K: number of kinds of steps. If left out: as many as `changes`, `finch` "
-        "and `tw-finch` find, 7 for other decoders.",
+        description="K: number of kinds of steps, for `changes` a limit. If left out, it is found.",
+    )
+    clusters_range: CountRange = Field(
+        None, description="Least and greatest number of kinds, where their number is found: 5..12."
     )
     n_steps: CountRange = Field(
         None,
@@ -209,10 +211,13 @@ class KeyStepSettings(_Settings):
         return self.n_clusters or USUAL_CLUSTERS
 
     @model_validator(mode="after")
-    def _range_is_not_empty(self) -> Self:
-        if self.n_steps is not None and self.n_steps[0] > self.n_steps[1]:
-            fewest, most = self.n_steps
-            raise ValueError(f"n_steps {fewest}..{most} is empty: the first number is the smaller")
+    def _ranges_are_not_empty(self) -> Self:
+        for name in ("n_steps", "clusters_range"):
+            fewest, most = getattr(self, name) or (1, 1)
+            if fewest > most:
+                raise ValueError(
+                    f"{name} {fewest}..{most} is empty: the first number is the smaller"
+                )
         return self
 
 

@@ -25,14 +25,13 @@ NoCache = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Clusters = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--clusters",
         "-k",
-        min=1,
-        max=1000,
-        help="Number of kinds of steps in several recordings (7), or the most there may be in one "
-        "(no limit).",
+        metavar="N|N..N|auto",
+        help="Number of kinds of steps: 7, or 5..12; in one recording, the most there may be. "
+        "auto: it is found.",
     ),
 ]
 LearnedClusters = Annotated[
@@ -103,7 +102,7 @@ Times = Annotated[
 def named_overrides(
     assignments: list[str],
     *,
-    clusters: int | None = None,
+    clusters: int | str | None = None,
     decoder: str | None = None,
     steps: str | None = None,
     top: int | None = None,
@@ -119,7 +118,6 @@ def named_overrides(
     from stepreel.config import parse_assignments
 
     named = {
-        "key_steps.n_clusters": clusters,
         "key_steps.decoder": decoder,
         "key_steps.n_steps": steps,
         "key_steps.top": top,
@@ -130,10 +128,26 @@ def named_overrides(
         "key_steps.sample": sample,
         "train.seed": seed,
     }
-    options = {name: value for name, value in named.items() if value is not None}
+    options: dict[str, object] = {name: value for name, value in named.items() if value is not None}
+    options |= clusters_overrides(clusters)
     if embed_cues is not None:
         assignments = [*assignments, f"embed.cues={embed_cues}"]
     return {**parse_assignments(assignments), **options}
+
+
+def clusters_overrides(clusters: int | str | None) -> dict[str, object]:
+    """Return what a number or range of kinds changes.
+
+    >>> clusters_overrides("7")
+    {'key_steps.n_clusters': '7'}
+    >>> clusters_overrides("5..12")
+    {'key_steps.n_clusters': 'auto', 'key_steps.clusters_range': '5..12'}
+    """
+    if clusters is None:
+        return {}
+    if ".." in str(clusters):
+        return {"key_steps.n_clusters": "auto", "key_steps.clusters_range": clusters}
+    return {"key_steps.n_clusters": clusters}
 
 
 def open_store(cache: Path | None, *, no_cache: bool = False) -> AbstractContextManager[Store]:

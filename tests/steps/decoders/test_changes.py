@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from stepreel.config import Settings
+from stepreel.config import KeyStepSettings, Settings
 from stepreel.features.feature_files import recording_from_arrays
 from stepreel.steps.decoders.base import Takes
 from stepreel.steps.decoders.changes import CHANGES, FOUND, NOT_FOUND
@@ -18,7 +17,7 @@ ORDER, LENGTHS = "ABCADBCE", [40, 26, 34, 44, 30, 36, 28, 42]
 
 def settings(n_clusters=5, *, n_steps=None, cues="all", seed=0):
     plain = Settings()
-    key_steps = SimpleNamespace(n_clusters=n_clusters, n_steps=n_steps)
+    key_steps = KeyStepSettings(n_clusters=n_clusters, n_steps=n_steps)
     return plain.model_copy(
         update={
             "key_steps": key_steps,

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stepreel.config import USUAL_CLUSTERS
 from stepreel.features.context import ContextBasis
 from stepreel.steps.decoders import changes, clock, hmm
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes
-from stepreel.steps.decoders.few_moments import on_few_moments
+from stepreel.steps.decoders.few_moments import on_few_moments, with_few_moments
 from stepreel.steps.decoders.judge import (
     CLEARLY,
     TIME_WEIGHTS,
@@ -29,6 +30,7 @@ from stepreel.steps.decoders.judge import (
     is_surely_more,
     order_over_time,
 )
+from stepreel.steps.decoders.number import Number, number_of_kinds, usual_number
 from stepreel.steps.decoders.timed_points import TimedPoints, Values, fit_points
 
 MOSTLY_TIME = 2.0  # weight from which time decides more than what moments show
@@ -137,7 +139,25 @@ def decode(takes: Takes) -> Decoded:
 @on_few_moments
 def _decode_together(takes: Takes) -> Decoded:
     basis, points = fit_points(takes)
-    return decode_judged(takes, basis, points, judge(takes, points))
+    judgement = judge(takes, points)
+    if not takes.is_number_open:
+        return decode_judged(takes, basis, points, judgement)
+    number = number_of_kinds(takes, points, judgement.time_weight)
+    takes = takes.with_number(number.found)
+    if number.found != USUAL_CLUSTERS:
+        judgement = judge(takes, points)
+    decoded = decode_judged(takes, basis, points, judgement)
+    return replace(decoded, natural=number.natural)
+
+
+def found_number(takes: Takes) -> Number:
+    """Find the number of kinds for a decoder that has to be told one."""
+    if len(takes.recordings) == 1:
+        return Number(takes.allowed(usual_number(takes)), ())
+    few = [with_few_moments(recording) for recording in takes.recordings]
+    takes = replace(takes, recordings=few, embeddings=None)
+    _, points = fit_points(takes)
+    return number_of_kinds(takes, points, judge(takes, points).time_weight)
 
 
 def decode_judged(
@@ -153,4 +173,4 @@ def decode_judged(
     return replace(decoded, decision=decision)
 
 
-AUTO = Decoder(decode, title="chosen by what the takes have in common")
+AUTO = Decoder(decode, finds_number=True, title="chosen by what the takes have in common")

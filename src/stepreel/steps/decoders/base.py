@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.config import Settings
+from stepreel.config import MOST_CLUSTERS, Settings
 from stepreel.types import Clustering, FeatureTrack, Labels, Recording
 
 MOST_OTHERS, APART = 3, 1.3  # other numbers offered, and the factor at least between any two
@@ -47,8 +47,24 @@ class Takes:
 
     @property
     def most_kinds(self) -> int | None:
-        """K if a number was asked for: the most kinds that a decoder may find; else None."""
-        return self.settings.key_steps.n_clusters
+        """K, or the most of a range, if that was asked for; else None: a decoder may find any."""
+        choice = self.settings.key_steps
+        return choice.n_clusters or (choice.clusters_range[1] if choice.clusters_range else None)
+
+    @property
+    def is_number_open(self) -> bool:
+        """Whether the number of kinds has to be found."""
+        return self.settings.key_steps.n_clusters is None
+
+    def allowed(self, number: int) -> int:
+        """Return the number of kinds nearest to `number` among those that were asked for."""
+        fewest, most = self.settings.key_steps.clusters_range or (1, MOST_CLUSTERS)
+        return max(fewest, min(number, most))
+
+    def with_number(self, n_clusters: int) -> Takes:
+        """Return the same takes, with the number of kinds known."""
+        choice = self.settings.key_steps.model_copy(update={"n_clusters": n_clusters})
+        return replace(self, settings=self.settings.model_copy(update={"key_steps": choice}))
 
     @property
     def window_seconds(self) -> float:
@@ -129,6 +145,7 @@ class Decoder:
     needs_embedding  whether an embedding is learned for it
     uses_embedding   whether it looks at an embedding that was learned anyway, instead of at tracks;
                      it works without one
+    finds_number     whether it finds the number of kinds itself; else it is told one that was found
     learns           whether it learns itself, from several takes; then it takes longer than others
     title            what it does, in a few words
     api_version      version of this contract that a decoder of another package was written for
@@ -138,6 +155,7 @@ class Decoder:
     find_again: FindAgain | None = None
     needs_embedding: bool = False
     uses_embedding: bool = False
+    finds_number: bool = False
     learns: bool = False
     title: str = ""
     api_version: int | None = None

@@ -43,7 +43,7 @@ NOT_FOUND = (
 def decode(takes: Takes) -> Decoded:
     """Cut every take where it changes, and group the segments of all takes."""
     changes = [_find(takes, recording, seed=takes.seed) for recording in takes.recordings]
-    kinds, labels = _learn(changes, takes.most_kinds)
+    kinds, labels = _learn(changes, takes)
     return _decoded(takes, changes, labels, kinds)
 
 
@@ -89,10 +89,10 @@ def _half_of_columns(recording: Recording, seed: int, half: int) -> Columns:
     }
 
 
-def _learn(changes: Sequence[Changes], most: int | None) -> tuple[Kinds, list[Labels]]:
+def _learn(changes: Sequence[Changes], takes: Takes) -> tuple[Kinds, list[Labels]]:
     """Return kinds, numbered as they first appear, and the kind of every segment."""
-    most = most or MOST_CLUSTERS
-    kinds = learn_kinds(changes, most)
+    most = takes.most_kinds or MOST_CLUSTERS
+    kinds = learn_kinds(changes, most, fewest=takes.allowed(1) if takes.is_number_open else 1)
     known = number_of_kinds(kinds) or most
     labels = _label(changes, kinds, known)
     numbers = numbered_by_appearance(labels, known)
@@ -160,12 +160,13 @@ def _again(takes: Takes, seed: int) -> list[Clustering]:
     which tells how little they mean.
     """
     changes = [_find(takes, take, seed=None, half=seed) for take in takes.recordings]
-    kinds, labels = _learn(changes, takes.most_kinds)
+    kinds, labels = _learn(changes, takes)
     return _clusterings(takes, changes, labels, kinds)
 
 
 CHANGES = Decoder(
     decode,
     find_again,
+    finds_number=True,
     title="borders where a recording changes; steps that look alike are grouped",
 )

@@ -9,6 +9,7 @@ import numpy as np
 from stepreel.config import MOST_CLUSTERS
 from stepreel.errors import ModelError, PluginError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, kinds_id
+from stepreel.steps.decoders.auto import found_number
 from stepreel.steps.decoders.base import Decision, Decoded, Decoder, Takes, with_id
 from stepreel.steps.decoders.catalog import DECODERS
 from stepreel.system.cores import one_thread
@@ -16,9 +17,14 @@ from stepreel.system.cores import one_thread
 
 def decode(name: str, takes: Takes) -> Decoded:
     """Label all takes of a task with a decoder that `check_decoder` has accepted."""
+    decoder, number = DECODERS[name], None
+    if takes.is_number_open and not decoder.finds_number:
+        with one_thread("blas"):
+            number = found_number(takes)
+        takes = takes.with_number(number.found)
     try:
         with one_thread("blas"):  # products are small; decoders use the cores for larger parts
-            decoded = DECODERS[name].decode(_as_seen_by(DECODERS[name], takes))
+            decoded = decoder.decode(_as_seen_by(decoder, takes))
     except Exception as problem:
         if name in DECODERS.own:
             raise
@@ -26,7 +32,9 @@ def decode(name: str, takes: Takes) -> Decoded:
             f"the decoder {name} failed ({type(problem).__name__}: {problem})"
         ) from problem
     _check(name, decoded, takes)
-    return replace(with_id(decoded, kinds_id(decoded.kinds)), used=decoded.used or name)
+    natural = decoded.natural if number is None else number.natural
+    decoded = with_id(decoded, kinds_id(decoded.kinds))
+    return replace(decoded, used=decoded.used or name, natural=natural)
 
 
 def find_kinds_again(model: TaskModel, takes: Takes) -> Decoded:

@@ -41,7 +41,9 @@ def decode_at_level(takes: Takes, build: Callable[[TimedPoints], Hierarchy]) -> 
     """Do the same with any hierarchy of the known moments."""
     arrays, points = points_to_cluster(takes)
     hierarchy = build(points)
-    k = takes.most_kinds or choose_size(hierarchy, otherwise=takes.n_clusters)
+    k = takes.n_clusters
+    if takes.is_number_open:
+        k = takes.allowed(choose_size(hierarchy, otherwise=k))
     decoded = decode_with(
         lambda _: hierarchy.at(k),
         takes,
@@ -57,5 +59,6 @@ FINCH = Decoder(
     decode,
     on_few_moments(find_by_direction),
     uses_embedding=True,
+    finds_number=True,
     title="FINCH: what is most alike is linked, from fine to coarse",
 )

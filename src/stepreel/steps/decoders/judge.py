@@ -11,7 +11,7 @@ Two questions, each answered on takes that were left out:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,13 @@ Seen = Callable[[TimedPoints, Mask, int], TimedPoints]
 
 
 def explained_elsewhere(
-    points: TimedPoints, n_clusters: int, *, seed: int, seen_as: Seen | None = None
+    points: TimedPoints,
+    n_clusters: int,
+    *,
+    seed: int,
+    seen_as: Seen | None = None,
+    weights: Sequence[float] = TIME_WEIGHTS,
+    repetitions: int = REPETITIONS,
 ) -> Values:
     """Return (weights, takes): the share of unseen features that kinds found elsewhere explain.
 
@@ -53,10 +59,13 @@ def explained_elsewhere(
     the first part, and the second part is compared with these means: 1 - squared error / variance.
     """
     points = points.thinned()
-    parts = [(seed + n, seen) for n in range(REPETITIONS) for seen in _views(points, seed + n)]
-    found = on_all_cores(
-        lambda part: _explained(points, part[1], n_clusters, seed=part[0], seen_as=seen_as), parts
-    )
+    parts = [(seed + n, seen) for n in range(repetitions) for seen in _views(points, seed + n)]
+
+    def explained(part: tuple[int, NDArray[np.int64]]) -> Values:
+        own_seed, seen = part
+        return _explained(points, seen, n_clusters, weights, seed=own_seed, seen_as=seen_as)
+
+    found = on_all_cores(explained, parts)
     shares: Values = np.mean(found, axis=0)
     return shares
 
@@ -65,6 +74,7 @@ def _explained(
     points: TimedPoints,
     seen: NDArray[np.int64],
     n_clusters: int,
+    weights: Sequence[float],
     *,
     seed: int,
     seen_as: Seen | None,
@@ -73,11 +83,11 @@ def _explained(
     take_of, n_takes = points.take_of(), len(points.lengths)
     fold_of = np.arange(n_takes) % min(FOLDS, n_takes)
     view, hidden = points.columns(seen), np.delete(points.features, seen, axis=1)
-    errors = np.zeros((len(TIME_WEIGHTS), len(hidden)))
+    errors = np.zeros((len(weights), len(hidden)))
     for fold in range(fold_of.max() + 1):
         is_left_out = (fold_of == fold)[take_of]
         looked_at = view if seen_as is None else seen_as(view, ~is_left_out, seed)
-        for own, weight in zip(errors, TIME_WEIGHTS, strict=True):
+        for own, weight in zip(errors, weights, strict=True):
             labels = _told_kinds(looked_at, n_clusters, weight, ~is_left_out, seed=seed)
             own[is_left_out] = _errors(hidden, labels, ~is_left_out, n_clusters)[is_left_out]
     totals = np.bincount(take_of, weights=(hidden**2).sum(axis=1), minlength=n_takes)

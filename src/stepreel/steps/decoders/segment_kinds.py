@@ -29,8 +29,10 @@ MOST_SEGMENTS = 1000  # kinds are learned from the first takes, up to about so m
 MOST_ROUNDS = 10  # of moving segments to the nearest kind
 
 
-def learn_kinds(takes: Sequence[Changes], n_kinds: int) -> dict[str, Floats]:
+def learn_kinds(takes: Sequence[Changes], n_kinds: int, *, fewest: int = 1) -> dict[str, Floats]:
     """Group the segments of all takes into at most `n_kinds`; empty if nothing ever changes.
+
+    There are at least `fewest` if there are as many segments.
 
     Where all takes are equal parts, no two parts are called alike unless `n_kinds` makes it so.
     """
@@ -43,7 +45,9 @@ def learn_kinds(takes: Sequence[Changes], n_kinds: int) -> dict[str, Floats]:
     cells = [without_drift(take, directions) for take in takes]
     means = [segment_means(x, take.cuts) for x, take in zip(cells, takes, strict=True)]
     halves = [half_distances(x, take.cuts) for x, take in zip(cells, takes, strict=True)]
-    groups = group(means, np.concatenate(halves), n_kinds, has_structure=has_structure)
+    groups = group(
+        means, np.concatenate(halves), n_kinds, has_structure=has_structure, fewest=fewest
+    )
     of_kinds = settle(means, groups).astype(np.float32)
     ends = np.cumsum([x.shape[1] for x in directions.values()])[:-1]
     by_cue = dict(zip(cues, np.split(of_kinds, ends, axis=1), strict=True))
@@ -126,7 +130,12 @@ def half_distances(cells: Values, cuts: Labels) -> Values:
 
 
 def group(
-    means: Sequence[Values], halves: Values, n_kinds: int, *, has_structure: bool = True
+    means: Sequence[Values],
+    halves: Values,
+    n_kinds: int,
+    *,
+    has_structure: bool = True,
+    fewest: int = 1,
 ) -> Labels:
     """Group segments that are clearly alike; if that leaves more than `n_kinds`, go on merging.
 
@@ -155,6 +164,8 @@ def group(
     distances[pairs] += distances.max() + 1.0
     tree = linkage(distances, "complete")
     groups = fcluster(tree, limit, "distance") if has_structure else np.arange(1, n + 1)
+    if groups.max() < fewest:
+        groups = fcluster(tree, fewest, "maxclust")
     if groups.max() > n_kinds:
         groups = fcluster(tree, n_kinds, "maxclust")
     return np.asarray(groups, np.int64) - 1

@@ -46,5 +46,6 @@ TW_FINCH = Decoder(
     decode,
     on_few_moments(find_by_direction),
     uses_embedding=True,
+    finds_number=True,
     title="FINCH with time: clusters keep together in relative time",
 )
