@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stepreel.config import Settings, check_cue_choices, validated, without_retired
-from stepreel.errors import ModelError, SettingsError, StepreelError
+from stepreel.errors import ConstraintError, ModelError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, build_model, read_model
 from stepreel.output import WrittenTask, write_task
 from stepreel.pipeline import LearnedTask, find_task_steps, with_other_numbers
@@ -35,7 +35,10 @@ from stepreel.tuning.keep import load_clusterings, load_embedding, load_recordin
 from stepreel.tuning.kept_takes import KeptTake, all_of_task
 from stepreel.types import FeatureTrack, Progress, no_progress
 
-AFTER_DECODING = {"split_gap_seconds", "top", "budget_seconds", "sample", "background_seconds"}
+AFTER_DECODING = {
+    *("split_gap_seconds", "top", "budget_seconds", "sample", "background_seconds"),
+    *("contains", "same", "different", "at_least"),
+}
 """The key_steps.… settings that do not change which kind of step a moment belongs to."""
 
 OTHERS_THAT_CAN_CHANGE = ("embed.cues", "loss.window_seconds", "train.seed")
@@ -180,21 +183,25 @@ def _pick_all_again(
     recording = load_recording(take.folder, card)
     embedding = load_embedding(take.folder, card)
     kept_titles = Titles(kinds=card.titles, n_recordings=len(card.task)) if card.titles else None
-    results = []
+    results: list[tuple[KeptDecoding, Result]] = []
     for decoding in card.decodings:
         settings = tuned_settings(card, decoding, overrides)
         task = Task(settings, {0: recording}, {})
         learned = _learned_before(take, decoding, embedding)
         own_titles = titles or (kept_titles if decoding is card.main else None)
-        (result,) = find_task_steps(task, learned, titles=own_titles).values()
+        try:
+            (result,) = find_task_steps(task, learned, titles=own_titles).values()
+        except ConstraintError:  # what was demanded cannot be met in this number
+            if decoding is card.main:
+                raise
+            continue
         assert result.together is not None, "steps were looked for"
         names = tuple(zip(card.task_names, card.task, strict=True))
-        results.append(replace(result, together=replace(result.together, recordings=names)))
-    others = tuple(
-        OtherNumber(decoding.label, decoding.option, result)
-        for decoding, result in zip(card.decodings[1:], results[1:], strict=True)
-    )
-    return _with_earlier({0: replace(results[0], other_numbers=others)}, [take])[0]
+        together = replace(result.together, recordings=names)
+        results.append((decoding, replace(result, together=together)))
+    (_, main), *others = results
+    numbers = tuple(OtherNumber(kept.label, kept.option, result) for kept, result in others)
+    return _with_earlier({0: replace(main, other_numbers=numbers)}, [take])[0]
 
 
 def _learned_before(

@@ -23,6 +23,8 @@ from stepreel.setting_values import (
     Cues,
     CueWeights,
     Epochs,
+    MomentPairs,
+    Moments,
     OptionalCount,
     OptionalNumber,
 )
@@ -197,6 +199,12 @@ class KeyStepSettings(_Settings):
         min_length=1,
         max_length=100,
         description="Which steps are shown if not all can be (`stepreel info` lists all ways).",
+    )
+    contains: Moments = Field((), description="Moments (seconds) that shown steps have to contain.")
+    same: MomentPairs = Field((), description="Pairs of moments of one step: 12,80; 5,9.")
+    different: MomentPairs = Field((), description="Pairs of moments that are different steps.")
+    at_least: OptionalCount = Field(
+        None, ge=1, le=1000, description="Cut steps until there are at least so many."
     )
     background_seconds: float = Field(
         2.0,

@@ -23,6 +23,10 @@ class ModelError(StepreelError):
     """A model cannot be read, does not fit a recording, or lacks what is asked of it."""
 
 
+class ConstraintError(StepreelError):
+    """What a person demands of the steps of a recording cannot be met."""
+
+
 class OutputError(StepreelError):
     """A result cannot be written to its output folder."""
 

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stepreel.errors import ConstraintError
 from stepreel.features.sources import FeatureReading, Source, source_name
 from stepreel.learn.embeddings import learn_embeddings
 from stepreel.learn.model import TaskModel, TrainedWeights, build_model
@@ -30,6 +31,7 @@ from stepreel.output import WrittenTask, write_task
 from stepreel.report.video import VideoChoice
 from stepreel.result import OtherNumber, Result, Together
 from stepreel.steps.confidence import rate_steps
+from stepreel.steps.constraints import check_constraints, constrained
 from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
@@ -204,6 +206,7 @@ def find_task_steps(
     recordings = list(task.recordings.values())
     clusterings = learned.decoded.clusterings
     choice = task.settings.key_steps
+    check_constraints(choice, len(recordings))
     picked = [
         pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)
@@ -214,7 +217,8 @@ def find_task_steps(
     shown = []
     for position, recording in enumerate(recordings):
         features = partial(task_steps.features, position)
-        sampled = sample_steps(rated[position], recording, choice, features)
+        demanded = constrained(rated[position], clusterings[position], recording, choice, features)
+        sampled = sample_steps(demanded.key_steps, recording, choice, features, demanded.required)
         shown.append(explain_steps(sampled, task_steps, position))
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
     names = tuple((recording.name, recording.fingerprint) for recording in recordings)
@@ -264,7 +268,10 @@ def with_other_numbers(
         settings = task.settings.model_copy(update={"key_steps": key_steps})
         decoded = decode(choice.decoder, Takes(recordings, learned.embeddings, settings))
         other_task = replace(task, settings=settings)
-        found = find_task_steps(other_task, replace(learned, decoded=decoded))
+        try:
+            found = find_task_steps(other_task, replace(learned, decoded=decoded))
+        except ConstraintError:  # what was demanded cannot be met in this number
+            continue
         for position, result in found.items():
             others[position].append(OtherNumber(f"{number} {counts}", f"{option} {number}", result))
     return {

@@ -79,6 +79,19 @@ CueWeights = Annotated[
     BeforeValidator(_parse_rows),
     Expected("paper, all-pairs, main-cue, or rows of numbers such as 1,1; 0,1"),
 ]
+Moment = Annotated[float, Field(ge=0, le=1e9)]
+Moments = Annotated[
+    tuple[Moment, ...],
+    Field(max_length=1000),
+    BeforeValidator(_split),
+    Expected("moments in seconds, comma-separated"),
+]
+MomentPairs = Annotated[
+    tuple[tuple[Moment, Moment], ...],
+    Field(max_length=1000),
+    BeforeValidator(_parse_rows),
+    Expected("pairs of moments in seconds, such as 12,80; 5,9"),
+]
 OptionalNumber = Annotated[float | None, BeforeValidator(_parse_none)]
 OptionalCount = Annotated[int | None, BeforeValidator(_parse_none)]
 Count = Annotated[int, Field(ge=1, le=1000)]  # more take long, and no page shows them

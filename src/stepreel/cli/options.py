@@ -113,6 +113,10 @@ def named_overrides(
     background: float | None = None,
     gap: float | None = None,
     shortest: float | None = None,
+    at_least: int | None = None,
+    contains: str | None = None,
+    same: str | None = None,
+    different: str | None = None,
 ) -> dict[str, object]:
     """Combine `--set` assignments with options, which take precedence."""
     from stepreel.config import parse_assignments
@@ -124,6 +128,10 @@ def named_overrides(
         "key_steps.background_ratio": background,
         "key_steps.split_gap_seconds": gap,
         "key_steps.min_step_seconds": shortest,
+        "key_steps.at_least": at_least,
+        "key_steps.contains": contains,
+        "key_steps.same": same,
+        "key_steps.different": different,
         "key_steps.budget_seconds": budget,
         "key_steps.sample": sample,
         "train.seed": seed,

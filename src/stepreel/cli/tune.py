@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from stepreel.storyboard.titles import Titles
 
 
+FREELY: dict[str, object] = {
+    "key_steps.at_least": None,
+    "key_steps.contains": (),
+    "key_steps.same": (),
+    "key_steps.different": (),
+}
+
+
 def tune(
     folder: Annotated[
         Path, typer.Argument(help="The output folder of a run, or of one of its recordings.")
@@ -50,6 +58,27 @@ def tune(
     top: Top = None,
     budget: Budget = None,
     sample: Sample = None,
+    at_least: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Cut steps until there are so many.")
+    ] = None,
+    contains: Annotated[
+        str | None,
+        typer.Option(metavar="S,S", help="Seconds: show a step that contains each of them."),
+    ] = None,
+    same: Annotated[
+        str | None,
+        typer.Option(metavar="S,S;S,S", help="Seconds: these two moments are the same step."),
+    ] = None,
+    different: Annotated[
+        str | None,
+        typer.Option(metavar="S,S;S,S", help="Seconds: these two moments are different steps."),
+    ] = None,
+    freely: Annotated[
+        bool,
+        typer.Option(
+            "--freely", help="Drop all of --at-least, --contains, --same and --different."
+        ),
+    ] = False,
     all_steps: Annotated[
         bool, typer.Option("--all", help="Show all steps again, after --top or --budget.")
     ] = False,
@@ -91,7 +120,13 @@ def tune(
             background=background,
             gap=gap,
             shortest=shortest,
+            at_least=at_least,
+            contains=contains,
+            same=same,
+            different=different,
         )
+        if freely:
+            overrides = {**FREELY, **overrides}
         if all_steps:
             overrides |= {"key_steps.top": None, "key_steps.budget_seconds": None}
         n_done, n_failed = _tune_all(folder, overrides, output, titles, force=force, quiet=quiet)

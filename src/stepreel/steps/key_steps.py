@@ -87,6 +87,14 @@ def show_only(key_steps: KeySteps, positions: Sequence[int]) -> KeySteps:
     return _key_steps(shown, hidden, key_steps.kept)
 
 
+def with_segments(key_steps: KeySteps, segments: list[Segment]) -> KeySteps:
+    """Return other segments of the same recording, in time order; all their moments are kept."""
+    kept = key_steps.kept.copy()
+    for segment in segments:
+        kept[segment.members] = True
+    return _key_steps(segments, [], kept)
+
+
 def _key_steps(shown: list[Segment], hidden: list[Segment], kept: Mask) -> KeySteps:
     step_of = np.full(len(kept), -1, np.int64)
     for position, segment in enumerate(shown):
@@ -101,7 +109,7 @@ def cut_segments(clustering: Clustering, gap_seconds: float) -> list[Segment]:
     for cluster in range(clustering.n_clusters):
         members = np.flatnonzero(kept & (clustering.labels == cluster))
         for part in split_at_gaps(clustering.times[members], gap_seconds):
-            segments.append(_segment(clustering, cluster, members[part]))
+            segments.append(segment_of(clustering, cluster, members[part]))
     return sorted(segments, key=lambda segment: segment.nearest)
 
 
@@ -133,11 +141,12 @@ def separate_segments(
     if not visits and segments:
         return [max(segments, key=lambda segment: len(segment.members))]
     return [
-        _segment(clustering, segments[position].cluster, members) for position, members in visits
+        segment_of(clustering, segments[position].cluster, members) for position, members in visits
     ]
 
 
-def _segment(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -> Segment:
+def segment_of(clustering: Clustering, cluster: int, members: NDArray[np.int64]) -> Segment:
+    """Return some moments of a clustering as a segment."""
     own = clustering.distances[members]
     nearest = int(np.argmin(own))
     margin = float(clustering.certainty[members].mean())

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from stepreel.config import KeyStepSettings
-from stepreel.errors import PluginError
+from stepreel.errors import ConstraintError, PluginError
 from stepreel.steps.key_steps import MOST_STEPS, KeySteps, show_only
 from stepreel.steps.samplers.base import ROUNDING, Candidates, Values, seconds_of
 from stepreel.steps.samplers.catalog import SAMPLERS
@@ -21,13 +21,17 @@ def sample_steps(
     recording: Recording,
     settings: KeyStepSettings,
     moment_features: Callable[[], Values],
+    required: frozenset[int] = frozenset(),
 ) -> KeySteps:
     """Hide the steps beyond what the settings allow; without a limit everything is shown.
 
     If every step is longer than the budget, one is shown, chosen as if there were no budget.
 
     moment_features  see `Candidates`
+    required         positions of segments that are shown in any case; they count as well
     """
+    if required:
+        return _beside_required(key_steps, recording, settings, moment_features, required)
     segments, limited_by_page = key_steps.segments, settings.top is None
     candidates = Candidates(
         segments,
@@ -42,6 +46,41 @@ def sample_steps(
     if is_below_every_step(candidates.seconds, settings.budget_seconds):
         candidates = replace(candidates, top=1, budget_seconds=None, limited_by_page=False)
     return show_only(key_steps, choose(settings.sample, candidates))
+
+
+def _beside_required(
+    key_steps: KeySteps,
+    recording: Recording,
+    settings: KeyStepSettings,
+    moment_features: Callable[[], Values],
+    required: frozenset[int],
+) -> KeySteps:
+    """Choose from the other segments what still fits beside those that are shown in any case."""
+    others = [n for n in range(len(key_steps.segments)) if n not in required]
+    seconds = seconds_of(key_steps.segments, recording)
+    top = (MOST_STEPS if settings.top is None else settings.top) - len(required)
+    budget = settings.budget_seconds
+    taken = float(seconds[sorted(required)].sum())
+    if budget is not None and taken > budget + ROUNDING:
+        raise ConstraintError(
+            f"the steps that --contains demands last {taken:.1f} s together, more than the "
+            f"{budget:g} s that are allowed (--budget)"
+        )
+    left = None if budget is None else budget - taken
+    candidates = Candidates(
+        [key_steps.segments[n] for n in others],
+        seconds[others],
+        moment_features,
+        top=top,
+        budget_seconds=left,
+        limited_by_page=settings.top is None,
+    )
+    if fits(candidates, range(len(others))):
+        return key_steps
+    if top <= 0 or is_below_every_step(candidates.seconds, left):
+        return show_only(key_steps, sorted(required))
+    chosen = {others[n] for n in choose(settings.sample, candidates)}
+    return show_only(key_steps, sorted(chosen | required))
 
 
 def is_below_every_step(seconds: Values, budget_seconds: float | None) -> bool:

@@ -1,0 +1,103 @@
+"""What a person demands of the steps of one recording: it holds exactly, or an error says why not.
+
+* a shown step contains a moment
+* two moments are the same step, or they are not
+* there are at least so many steps
+
+Steps are changed as little as that takes. Which are shown is chosen afterwards; a step that
+contains a demanded moment always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepreel.config import KeyStepSettings
+from stepreel.errors import ConstraintError, SettingsError
+from stepreel.steps.draft import Draft, groups_of
+from stepreel.steps.key_steps import KeySteps, with_segments
+from stepreel.types import Clustering, Recording
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Key steps that meet what was demanded.
+
+    required  positions of the segments that have to be shown
+    """
+
+    key_steps: KeySteps
+    required: frozenset[int]
+
+
+def has_constraints(settings: KeyStepSettings) -> bool:
+    """Tell whether anything is demanded of the steps of a recording."""
+    return bool(
+        settings.contains or settings.same or settings.different or settings.at_least is not None
+    )
+
+
+def check_constraints(settings: KeyStepSettings, n_recordings: int) -> None:
+    """Raise SettingsError if demands contradict each other, or cannot be meant."""
+    if n_recordings > 1 and (settings.contains or settings.same or settings.different):
+        raise SettingsError(
+            "--contains, --same and --different are about moments of one recording, and there are "
+            f"{n_recordings}; name the folder of one, as in `stepreel tune out/take1`"
+        )
+    groups = groups_of(settings.same)
+    for a, b in settings.different:
+        if a == b or any(a in group and b in group for group in groups):
+            raise SettingsError(
+                f"the moments {a:g} s and {b:g} s cannot be both the same step (--same) and "
+                "different steps (--different); leave one out"
+            )
+    if settings.at_least is not None and settings.at_least > (settings.top or settings.at_least):
+        raise SettingsError(
+            f"at least {settings.at_least} steps (--at-least) and at most {settings.top} (--top) "
+            "contradict each other"
+        )
+
+
+def constrained(
+    key_steps: KeySteps,
+    clustering: Clustering,
+    recording: Recording,
+    settings: KeyStepSettings,
+    moment_features: Callable[[], Values],
+) -> Constrained:
+    """Change steps as little as it takes to meet what the settings demand.
+
+    ConstraintError says what cannot be met, and why.
+
+    moment_features  returns the features of all moments (T, D)
+    """
+    if not has_constraints(settings):
+        return Constrained(key_steps, frozenset())
+    draft = Draft(key_steps, clustering, recording, settings, moment_features)
+    for time in settings.contains:
+        draft.require(time, "--contains")
+    for a, b in settings.different:
+        draft.part(a, b)
+    for a, b in settings.same:
+        draft.require(a, "--same")
+        draft.require(b, "--same")
+    draft.join()
+    for a, b in settings.different:
+        draft.tell_apart(a, b)
+    if settings.at_least is not None:
+        draft.have(settings.at_least)
+    segments = sorted(draft.segments, key=lambda segment: int(segment.members[0]))
+    draft.segments = segments
+    required = frozenset(draft.at(time) for time in settings.contains)
+    if settings.top is not None and len(required) > settings.top:
+        raise ConstraintError(
+            f"{len(required)} steps have to be shown because of --contains, but at most "
+            f"{settings.top} may be (--top)"
+        )
+    return Constrained(with_segments(key_steps, segments), required)

@@ -1,0 +1,181 @@
+"""Demands on the steps of a recording: what holds, how little is changed, and what cannot be."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepreel.config import KeyStepSettings
+from stepreel.errors import ConstraintError, SettingsError
+from stepreel.features.feature_files import recording_from_arrays
+from stepreel.steps.constraints import check_constraints, constrained
+from stepreel.steps.decoders.base import from_labels
+from stepreel.steps.key_steps import pick_key_steps
+from stepreel.steps.samplers.sample import sample_steps
+
+
+def found(labels, *, features=None, **demanded):
+    """Return (first, last, kind) of the steps of a recording with a moment per second."""
+    constrained_steps, _ = both(labels, features=features, **demanded)
+    return extents(constrained_steps.key_steps)
+
+
+def extents(key_steps):
+    return [(int(s.members[0]), int(s.members[-1]), s.cluster) for s in key_steps.segments]
+
+
+def both(labels, *, features=None, **demanded):
+    labels = np.asarray(labels)
+    if features is None:
+        features = labels[:, None].astype(float)
+    times = np.arange(len(labels), dtype=float)
+    recording = recording_from_arrays("r", times, {"a": features})
+    choice = KeyStepSettings(min_step_seconds=2, split_gap_seconds=1.5, **demanded)
+    clustering = from_labels(recording, labels, int(labels.max()) + 1)
+    picked = pick_key_steps(clustering, choice, moment_seconds=1.0)
+    check_constraints(choice, 1)
+    got = constrained(picked, clustering, recording, choice, lambda: np.asarray(features))
+    shown = sample_steps(
+        got.key_steps, recording, choice, lambda: np.asarray(features), got.required
+    )
+    return got, shown
+
+
+STEPS = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2, 2, 2]
+
+
+def test_without_demands_nothing_changes():
+    assert found(STEPS) == [(0, 3, 0), (4, 7, 1), (8, 11, 0), (12, 15, 2)]
+
+
+def test_two_moments_that_are_the_same_step_share_the_earlier_one_s_kind():
+    assert found(STEPS, same="5,13") == [(0, 3, 0), (4, 7, 1), (8, 11, 0), (12, 15, 1)]
+
+
+def test_neighbours_that_are_the_same_step_become_one():
+    assert found(STEPS, same="1,5") == [(0, 7, 0), (8, 11, 0), (12, 15, 2)]
+    assert found(STEPS, same="1,5;9,5") == [(0, 11, 0), (12, 15, 2)]
+
+
+def test_two_visits_that_are_different_steps_get_another_kind():
+    assert found(STEPS, different="1,9") == [(0, 3, 0), (4, 7, 1), (8, 11, 3), (12, 15, 2)]
+
+
+def test_what_is_the_same_step_changes_with_it():
+    steps = found(STEPS, different="1,9", same="9,13")
+    assert steps == [(0, 3, 0), (4, 7, 1), (8, 15, 3)]
+
+
+def test_one_step_is_cut_between_two_moments_where_most_changes():
+    features = np.array([0.0, 0, 0, 0, 0, 5, 5, 5, 5, 5])[:, None]
+    steps = found([0] * 10, features=features, different="2,8")
+    assert steps == [(0, 4, 0), (5, 9, 1)]
+
+
+def test_a_cut_that_would_leave_less_than_the_shortest_step_is_refused():
+    with pytest.raises(ConstraintError, match="would be shorter than 2 s"):
+        found([0] * 8, different="0,1")
+
+
+def test_at_least_so_many_steps_are_had_by_cutting_the_longest():
+    features = np.array([0.0] * 6 + [5.0] * 4 + [9.0] * 6)[:, None]
+    steps = found([0] * 10 + [1] * 6, features=features, at_least=3)
+    assert steps == [(0, 5, 0), (6, 9, 0), (10, 15, 1)]
+    with pytest.raises(ConstraintError, match="only 8 steps of 2 s or more"):
+        found([0] * 10 + [1] * 6, features=features, at_least=9)
+
+
+def test_a_moment_between_steps_gets_a_step_of_its_own():
+    labels = [0, 0, 0, 0, 1, 2, 2, 2, 2]  # 4: too short to be a step
+    assert found(labels) == [(0, 3, 0), (5, 8, 2)]
+    assert found(labels, contains="4") == [(0, 2, 0), (3, 4, 1), (5, 8, 2)]
+
+
+def test_a_moment_where_no_step_fits_is_refused():
+    with pytest.raises(ConstraintError, match="--contains 2: no step of 2 s"):
+        found([0, 0, 1, 2, 2], contains="2")
+
+
+def test_a_demanded_step_is_shown_whatever_the_limit():
+    for moment in (1, 5, 9, 13):
+        _, shown = both(STEPS, contains=str(moment), top=1)
+        ((first, last, _),) = extents(shown)
+        assert first <= moment <= last
+    with pytest.raises(ConstraintError, match="2 steps have to be shown"):
+        both(STEPS, contains="1,5", top=1)
+    with pytest.raises(ConstraintError, match=r"last 8\.0 s together, more than the 5 s"):
+        both(STEPS, contains="1,5", budget_seconds=5)
+
+
+def test_the_budget_that_is_left_goes_to_other_steps():
+    _, shown = both(STEPS, contains="13", budget_seconds=8.5)
+    assert len(shown.segments) == 2
+    assert extents(shown)[-1] == (12, 15, 2)
+
+
+@pytest.mark.parametrize(
+    ("demanded", "message"),
+    [
+        ({"same": "1,5", "different": "5,1"}, "cannot be both"),
+        ({"same": "1,5;5,9", "different": "1,9"}, "cannot be both"),
+        ({"different": "3,3"}, "cannot be both"),
+        ({"at_least": 5, "top": 4}, "contradict each other"),
+        ({"contains": "99"}, "the recording lasts 16.0 s"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(demanded, message):
+    with pytest.raises(SettingsError, match=message):
+        both(STEPS, **demanded)
+
+
+def test_same_and_different_steps_that_meet_in_one_step_are_refused():
+    with pytest.raises(ConstraintError, match="one and the same"):
+        both(STEPS, same="1,5;2,9", different="5,9")
+
+
+def test_moments_are_of_one_recording():
+    with pytest.raises(SettingsError, match="name the folder of one"):
+        check_constraints(KeyStepSettings(contains="3"), 2)
+    check_constraints(KeyStepSettings(at_least=3), 2)
+
+
+labellings = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=8).map(
+    lambda runs: [kind for kind, length in runs for _ in range(length)]
+)
+
+
+@settings(max_examples=400)
+@given(labellings, st.data())
+def test_whatever_is_demanded_holds_or_is_refused(labels, data):
+    moment = st.integers(0, len(labels) - 1)
+    pairs = st.lists(st.tuples(moment, moment), max_size=2)
+    contains = data.draw(st.lists(moment, max_size=2))
+    same, different = data.draw(pairs), data.draw(pairs)
+    at_least = data.draw(st.none() | st.integers(1, 6))
+    try:
+        got, shown = both(
+            labels,
+            contains=tuple(contains),
+            same=tuple(same),
+            different=tuple(different),
+            at_least=at_least,
+        )
+    except (ConstraintError, SettingsError):
+        return
+    steps = extents(got.key_steps)
+    assert steps == sorted(steps)
+    assert all(last - first + 1 >= 2 for first, last, _ in steps) or len(steps) == 1
+    assert all(before[1] < after[0] for before, after in pairwise(steps))
+
+    def kind_at(time):
+        return next((kind for first, last, kind in steps if first <= time <= last), None)
+
+    assert all(kind_at(time) is not None for time in contains)
+    assert all(kind_at(a) == kind_at(b) is not None for a, b in same)
+    assert all(kind_at(a) != kind_at(b) for a, b in different)
+    assert at_least is None or len(steps) >= at_least
+    assert {s for s in steps if any(s[0] <= t <= s[1] for t in contains)} <= {*extents(shown)}
