@@ -224,7 +224,7 @@ def find_task_steps(
     names = tuple((recording.name, recording.fingerprint) for recording in recordings)
     together = [
         Together(names, learned.decoded.used, learned.of_model, again)
-        for again in task_steps.decoded_again
+        for again in task_steps.known_again
     ]
     parts = zip(
         task.recordings.items(),

@@ -48,7 +48,8 @@ class Together:
     recordings  all that were looked at together: (name, fingerprint)
     decoder     the one that did the work
     of_model    whether kinds of an earlier model were found again
-    again       what decoding a part of what was known gave; tells how stable steps are
+    again       what decoding a part of what was known gave, if that was asked; tells how stable
+                steps are
     """
 
     recordings: tuple[tuple[str, str], ...]

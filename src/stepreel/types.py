@@ -183,12 +183,20 @@ class Derived:
     """Arrays made from the tracks of a recording; each is made once, and can be kept with it.
 
     A name has to tell everything that its array depends on besides the tracks.
+
+    prefix  begins all names: what is made from a part of the tracks has others
     """
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    prefix: str = ""
+
+    def part(self, name: str) -> Derived:
+        """Return where arrays made from a part of the tracks are kept."""
+        return Derived(self.arrays, f"{self.prefix}{name}/")
 
     def get(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Return an array; make it if it is not there yet."""
+        name = self.prefix + name
         if name not in self.arrays:
             self.arrays[name] = make()
         return self.arrays[name]
@@ -197,7 +205,7 @@ class Derived:
         self, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]
     ) -> dict[str, NDArray[Any]]:
         """Return arrays that are made together, by the names that `make` gives them."""
-        prefix = f"{name}/"
+        prefix = f"{self.prefix}{name}/"
         if not any(key.startswith(prefix) for key in self.arrays):
             self.arrays.update({prefix + key: array for key, array in make().items()})
         return {

@@ -71,6 +71,12 @@ class TaskSteps:
         repetitions = on_all_cores(self.again, range(RESAMPLINGS))
         return list(zip(*repetitions, strict=True))
 
+    @property
+    def known_again(self) -> list[tuple[Clustering, ...]]:
+        """The same, if any evidence has asked for it: it takes longer than all others."""
+        known = vars(self).get("decoded_again")
+        return [() for _ in self.recordings] if known is None else known
+
     @cached_property
     def resampled_extents(self) -> list[list[Values]]:
         """The steps that decoding a part of what is known gives, per recording."""

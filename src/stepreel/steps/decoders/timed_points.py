@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from stepreel.config import LONGEST_SETTING, pick_cues
 from stepreel.errors import RecordingError
 from stepreel.features.context import (
+    CONTEXT,
     ContextBasis,
     CueBasis,
     context_of,
@@ -19,10 +21,12 @@ from stepreel.features.context import (
     fitted_context,
 )
 from stepreel.steps.decoders.base import Kinds, Takes
+from stepreel.system.store import digest
 from stepreel.types import FeatureTrack, Floats, Mask, Seconds
 
 FITTED_PER_WINDOW = 4  # moments per σ that are fitted to: neighbours say the same
 MOST_FITTED = 6000  # moments of all takes: more make no difference, and k-means takes longer
+BASIS = "basis."  # begins the names of its arrays
 SPREAD_OF_TIME = np.sqrt(12.0)  # makes the variance of uniform time 1
 
 Values = NDArray[np.float64]
@@ -83,11 +87,38 @@ class TimedPoints:
 
 
 def fit_points(takes: Takes) -> tuple[ContextBasis, TimedPoints]:
-    """Fit the components of the cues a run looks at; return also the points of its takes."""
-    basis, contexts = fitted_context(
-        takes.recordings, window_seconds=takes.window_seconds, cues=_cues(takes)
-    )
+    """Fit the components of the cues a run looks at; return also the points of its takes.
+
+    Both depend on all takes. They are kept with these, because fitting reads all their features.
+    """
+    cues, window = _cues(takes), takes.window_seconds
+    together = digest([recording.fingerprint for recording in takes.recordings])
+    name = f"context/{window},{','.join(cues)},{together}"
+    fitted: list[tuple[ContextBasis, list[FeatureTrack]]] = []
+
+    def fit() -> tuple[ContextBasis, list[FeatureTrack]]:
+        if not fitted:
+            fitted.append(fitted_context(takes.recordings, window_seconds=window, cues=cues))
+        return fitted[0]
+
+    kept = [
+        recording.derived.get_all(name, partial(lambda n: _kept_context(*fit(), n), number))
+        for number, recording in enumerate(takes.recordings)
+    ]
+    basis = basis_from({key.removeprefix(BASIS): x for key, x in kept[0].items()}, cues)
+    contexts = [
+        FeatureTrack(recording.name, CONTEXT, recording.times, own["features"], own["valid"])
+        for recording, own in zip(takes.recordings, kept, strict=True)
+    ]
     return basis, _points_of(takes, contexts, basis)
+
+
+def _kept_context(
+    basis: ContextBasis, contexts: Sequence[FeatureTrack], number: int
+) -> dict[str, NDArray[Any]]:
+    own = contexts[number]
+    arrays = {f"{BASIS}{name}": array for name, array in basis_arrays(basis).items()}
+    return {**arrays, "features": own.features, "valid": own.valid}
 
 
 def points_in(takes: Takes, kinds: Kinds) -> TimedPoints:
