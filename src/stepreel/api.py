@@ -18,6 +18,7 @@ from stepreel.features.sources import ArraySource, FeatureReading, Source
 from stepreel.learn.model import TaskModel, check_has_encoder, read_model
 from stepreel.report.video import VideoChoice, check_choice
 from stepreel.result import Result
+from stepreel.setting_values import clusters_overrides
 from stepreel.system.cache import AnyCache, open_cache
 from stepreel.system.machine import usable_device
 from stepreel.task import Task, load_task
@@ -36,7 +37,7 @@ def find_key_steps(  # type: ignore[overload-overlap]  # a str is a sequence of 
     source: AnySource,
     output: AnyPath | None = ...,
     *,
-    clusters: int | None = ...,
+    clusters: int | str | None = ...,
     top: int | None = ...,
     preset: str | None = ...,
     seed: int | None = ...,
@@ -60,7 +61,7 @@ def find_key_steps(
     source: Sequence[AnySource],
     output: AnyPath | None = ...,
     *,
-    clusters: int | None = ...,
+    clusters: int | str | None = ...,
     top: int | None = ...,
     preset: str | None = ...,
     seed: int | None = ...,
@@ -83,7 +84,7 @@ def find_key_steps(
     source: AnySource | Sequence[AnySource],
     output: AnyPath | None = None,
     *,
-    clusters: int | None = None,
+    clusters: int | str | None = None,
     top: int | None = None,
     preset: str | None = None,
     seed: int | None = None,
@@ -110,8 +111,8 @@ def find_key_steps(
               {"hands": (times, features)} with times (T,) in seconds and features (T, D) per cue,
               the first cue being the main one; or a folder of files, or a list of these
     output    also write storyboards (and the model) below this folder, as `stepreel run` does
-    clusters  number of kinds of steps in several recordings (7), or the most there may be in one
-              (no limit)
+    clusters  number of kinds of steps, 9 or "5..12"; in one recording, the most there may be; if
+              left out, it is found
     top       keep only so many steps, the clearest ones (or key_steps__sample="ils", "nearest");
               key_steps__budget_seconds=60 limits their time
     preset    named settings to start from ("quick")
@@ -308,11 +309,15 @@ def _as_model(model: Model | AnyPath | None) -> TaskModel | None:
 
 
 def _overrides(
-    clusters: int | None, top: int | None, seed: int | None, settings: Mapping[str, object]
+    clusters: int | str | None, top: int | None, seed: int | None, settings: Mapping[str, object]
 ) -> dict[str, object]:
-    named = {"key_steps.n_clusters": clusters, "key_steps.top": top, "train.seed": seed}
+    named = {"key_steps.top": top, "train.seed": seed}
     overrides: dict[str, object] = {n: value for n, value in named.items() if value is not None}
-    return overrides | {name.replace("__", ".", 1): value for name, value in settings.items()}
+    return (
+        overrides
+        | clusters_overrides(clusters)
+        | {name.replace("__", ".", 1): value for name, value in settings.items()}
+    )
 
 
 def _raise_or_skip(task: Task, on_error: OnError) -> None:

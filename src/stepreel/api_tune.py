@@ -10,6 +10,7 @@ from pathlib import Path
 from stepreel.choose_again import tune_task
 from stepreel.errors import OutputError
 from stepreel.result import Result
+from stepreel.setting_values import clusters_overrides
 from stepreel.storyboard.titles import Titles, read_titles, titles_by_name
 from stepreel.tuning.kept_takes import find_kept_takes
 from stepreel.types import Progress, no_progress
@@ -25,7 +26,7 @@ def tune(
     folder: AnyPath,
     output: AnyPath | None = None,
     *,
-    clusters: int | None = None,
+    clusters: int | str | None = None,
     top: int | None = None,
     titles: AnyTitles | None = None,
     force: bool = False,
@@ -39,7 +40,7 @@ def tune(
 
     folder    the output folder of a run, or of one of its recordings
     output    where to write instead
-    clusters  number of kinds of steps
+    clusters  number of kinds of steps: 9, "5..12" or "auto"
     top       show only so many steps, the clearest ones; with key_steps__top=None, all of them
     titles    as for `find_key_steps`; otherwise those of kinds stay as long as the kinds do
     force     also overwrite storyboards that were edited by hand
@@ -48,8 +49,9 @@ def tune(
     """
     tasks, problems = find_kept_takes(Path(folder))
     overrides = {name.replace("__", ".", 1): value for name, value in settings.items()}
-    named = {"key_steps.n_clusters": clusters, "key_steps.top": top}
-    overrides |= {name: value for name, value in named.items() if value is not None}
+    overrides |= clusters_overrides(clusters)
+    if top is not None:
+        overrides["key_steps.top"] = top
     n_recordings = sum(len(takes) for takes in tasks)
     results: list[Result] = []
     for takes in tasks:

@@ -100,3 +100,18 @@ CountRange = Annotated[
     BeforeValidator(_parse_range),
     Expected("a number from 1 to 1000, a range such as 3..8, or auto"),
 ]
+
+
+def clusters_overrides(clusters: int | str | None) -> dict[str, object]:
+    """Return what a number or range of kinds changes.
+
+    >>> clusters_overrides("7")
+    {'key_steps.n_clusters': '7'}
+    >>> clusters_overrides("5..12")
+    {'key_steps.n_clusters': 'auto', 'key_steps.clusters_range': '5..12'}
+    """
+    if clusters is None:
+        return {}
+    if ".." in str(clusters):
+        return {"key_steps.n_clusters": "auto", "key_steps.clusters_range": clusters}
+    return {"key_steps.n_clusters": clusters}

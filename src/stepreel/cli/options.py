@@ -36,7 +36,13 @@ Clusters = Annotated[
 ]
 LearnedClusters = Annotated[
     int | None,
-    typer.Option("--clusters", "-k", min=1, max=1000, help="Number of kinds of steps (7)."),
+    typer.Option(
+        "--clusters",
+        "-k",
+        min=1,
+        max=1000,
+        help="Number of kinds of steps; if left out, it is found.",
+    ),
 ]
 DecoderName = Annotated[
     str | None,
@@ -120,6 +126,7 @@ def named_overrides(
 ) -> dict[str, object]:
     """Combine `--set` assignments with options, which take precedence."""
     from stepreel.config import parse_assignments
+    from stepreel.setting_values import clusters_overrides
 
     named = {
         "key_steps.decoder": decoder,
@@ -141,21 +148,6 @@ def named_overrides(
     if embed_cues is not None:
         assignments = [*assignments, f"embed.cues={embed_cues}"]
     return {**parse_assignments(assignments), **options}
-
-
-def clusters_overrides(clusters: int | str | None) -> dict[str, object]:
-    """Return what a number or range of kinds changes.
-
-    >>> clusters_overrides("7")
-    {'key_steps.n_clusters': '7'}
-    >>> clusters_overrides("5..12")
-    {'key_steps.n_clusters': 'auto', 'key_steps.clusters_range': '5..12'}
-    """
-    if clusters is None:
-        return {}
-    if ".." in str(clusters):
-        return {"key_steps.n_clusters": "auto", "key_steps.clusters_range": clusters}
-    return {"key_steps.n_clusters": clusters}
 
 
 def open_store(cache: Path | None, *, no_cache: bool = False) -> AbstractContextManager[Store]:

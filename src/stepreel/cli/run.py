@@ -216,6 +216,8 @@ def report_boards(written: WrittenTask, names: Sequence[str]) -> None:
         if playable is not None and playable.explanation not in ("", *board.notes):
             say(f"  video: {playable.explanation}")
         say(f"  storyboard: {written.folders[position] / 'storyboard.html'}")
+        if len(names) == 1:
+            say_other_numbers(board)
         if len(names) > 1:
             say("")  # between recordings, and before the summary
     if written.earlier_model is not None:
@@ -225,6 +227,17 @@ def report_boards(written: WrittenTask, names: Sequence[str]) -> None:
     boards = written.boards.values()
     for sentence in dict.fromkeys(b.decision.sentence for b in boards if b.decision):
         say(f"how steps were found: {sentence}")
+    if len(names) > 1 and boards:
+        say_other_numbers(next(iter(boards)))
+
+
+def say_other_numbers(board: Storyboard) -> None:
+    """Print which other numbers of steps are natural, if any."""
+    if not board.alternatives:
+        return
+    *numbers, last = [other.label for other in board.alternatives]
+    text = f"{', '.join(label.partition(' ')[0] for label in numbers)} or {last}"
+    say(f"also natural here: {text if numbers else last}; the page has a button for each")
 
 
 def _unused_titles(task_run: TaskRun) -> str | None:
