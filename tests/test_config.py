@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stepreel.config import (
+    USUAL_CLUSTERS,
     Settings,
     check_cue_choices,
     known_presets,
@@ -58,6 +59,13 @@ def test_overrides_take_precedence_over_the_preset():
         ),
         ("quick", "train.epochs=0", "train.epochs='0' is wrong; expected a whole number from 1 to"),
         ("quick", "train.epochs", "not of the form name=value"),
+        ("quick", "key_steps.clusters_range=12..5", "clusters_range 12..5 is empty: the first"),
+        ("quick", "key_steps.n_steps=8..3", "n_steps 8..3 is empty: the first"),
+        (
+            "quick",
+            "key_steps.clusters_range=0..5",
+            "clusters_range='0' is wrong; expected a number",
+        ),
         ("quick", "loss.cue_weights=few", "loss.cue_weights"),
         ("quick", "encoder.width=129", "multiple of n_heads"),
         ("quick", "extract.shard_seconds=inf", "expected a number from 1 to 1000000"),
@@ -99,6 +107,29 @@ def test_cues_epochs_and_weights_can_be_set_as_lists():
     assert settings.train.drop_after_epochs == (400, 450)
     assert settings.loss.window_frames == 4
     check_cue_choices(settings, ["a", "b"])
+
+
+@pytest.mark.parametrize("nothing", ["auto", "AUTO", "none", None])
+def test_the_number_of_kinds_can_be_left_to_be_found(nothing):
+    choice = load_settings(
+        overrides={"key_steps.n_clusters": nothing, "key_steps.clusters_range": nothing}
+    ).key_steps
+    assert (choice.n_clusters, choice.clusters_range) == (None, None)
+    assert choice.number_of_clusters == USUAL_CLUSTERS
+
+
+def test_by_default_the_number_of_kinds_is_found_with_every_preset():
+    for preset in known_presets():
+        choice = load_settings(preset).key_steps
+        assert (choice.n_clusters, choice.clusters_range) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"), [("5..12", (5, 12)), ("5..5", (5, 5)), ("7", (7, 7)), ([3, 8], (3, 8))]
+)
+def test_a_range_of_kinds_is_two_numbers(text, limits):
+    choice = load_settings(overrides={"key_steps.clusters_range": text}).key_steps
+    assert choice.clusters_range == limits
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from steps.decoders.tasks import recurring
 from threadpoolctl import threadpool_info, threadpool_limits
 from videos import busy_task, steady, write_video
 
 from stepreel import pipeline
+from stepreel.learn.model import read_model
 from stepreel.steps.decoders import changes
 from stepreel.system.store import Store
 
@@ -42,6 +45,89 @@ def test_without_an_output_folder_no_pictures_are_promised(takes, tmp_path):
 def test_recordings_of_a_task_are_clustered_together(takes, tmp_path):
     results = run(takes, tmp_path).results.values()
     assert {step.cluster for result in results for step in result.steps} <= {0, 1, 2}
+
+
+def features_of(folder, recordings):
+    """Write recordings as feature files; return their paths."""
+    for recording in recordings:
+        arrays = {cue: track.features for cue, track in recording.tracks.items()}
+        np.savez(folder / f"{recording.name}.npz", times=recording.times, **arrays)
+    return sorted(folder.glob("*.npz"))
+
+
+@pytest.fixture(scope="module")
+def features(tmp_path_factory):
+    """Nine takes of a task whose steps recur, as feature files."""
+    return features_of(tmp_path_factory.mktemp("features"), recurring(9)[0])
+
+
+def found_in(files, cache, choice=(), **options):
+    overrides = {"loss.window_seconds": 1.0, **dict(choice)}
+    return pipeline.run(files, Store(cache), overrides=overrides, **options).results
+
+
+def test_other_numbers_of_kinds_are_found_for_several_takes(features, tmp_path):
+    results = found_in(features, tmp_path)
+    for result in results.values():
+        assert len(result.other_numbers) > 0
+        for other in result.other_numbers:
+            number = other.result.clustering.n_clusters
+            assert number != result.clustering.n_clusters
+            assert other.label == f"{number} kinds"
+            assert other.option == f"--clusters {number}"
+            assert other.result.recording is result.recording
+    offered = {tuple(other.label for other in one.other_numbers) for one in results.values()}
+    assert len(offered) == 1  # kinds are shared, and so is their number
+
+
+def test_what_is_offered_is_what_its_option_finds(features, tmp_path):
+    for other in found_in(features, tmp_path)[0].other_numbers:
+        number = other.result.clustering.n_clusters
+        asked = found_in(features, tmp_path, {"key_steps.n_clusters": number})[0]
+        assert np.array_equal(asked.clustering.labels, other.result.clustering.labels)
+
+
+def test_other_numbers_of_steps_are_found_for_one_recording(tmp_path):
+    # Eight stages of four short steps each: 32 steps, or 8.
+    rng = np.random.default_rng(0)
+    stages = np.repeat(8 * rng.normal(size=(8, 12)), 4, axis=0)
+    means = np.repeat(stages + 2 * rng.normal(size=stages.shape), 32, axis=0)
+    path = tmp_path / "take.npz"
+    np.savez(path, times=np.arange(len(means)) / 4, hands=means + rng.normal(size=means.shape))
+    (result,) = found_in([path], tmp_path / "cache").values()
+    assert len(result.other_numbers) > 0
+    for other in result.other_numbers:
+        number = len(np.flatnonzero(np.diff(other.result.clustering.labels))) + 1
+        assert (other.label, other.option) == (f"{number} steps", f"--steps {number}")
+        assert len(result.steps) != number
+
+
+@pytest.mark.parametrize("choice", [{"key_steps.n_clusters": 5}, {"key_steps.n_clusters": "5"}])
+def test_nothing_else_is_offered_where_a_number_of_kinds_was_asked_for(features, tmp_path, choice):
+    assert {r.other_numbers for r in found_in(features, tmp_path, choice).values()} == {()}
+
+
+def test_nothing_else_is_offered_where_a_number_of_steps_was_asked_for(features, tmp_path):
+    (result,) = found_in(features[:1], tmp_path, {"key_steps.n_steps": "3..9"}).values()
+    assert result.other_numbers == ()
+
+
+def test_what_is_offered_is_within_the_range(features, tmp_path):
+    choice = {"key_steps.clusters_range": "5..6"}
+    for result in found_in(features, tmp_path, choice).values():
+        assert 5 <= result.clustering.n_clusters <= 6
+        assert all(5 <= o.result.clustering.n_clusters <= 6 for o in result.other_numbers)
+
+
+def test_nothing_else_is_offered_with_a_model(features, tmp_path):
+    learned = pipeline.run(
+        features[:8], Store(tmp_path), overrides={"loss.window_seconds": 1.0}, output=tmp_path / "o"
+    )
+    assert any(result.other_numbers for result in learned.results.values())
+    model = read_model(tmp_path / "o" / "model")
+    (result,) = pipeline.run(features[8:], Store(tmp_path), model=model).results.values()
+    assert result.other_numbers == ()
+    assert result.clustering.n_clusters == learned.results[0].clustering.n_clusters
 
 
 def test_the_same_run_twice_is_the_same_storyboard(takes, tmp_path):

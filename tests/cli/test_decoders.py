@@ -133,6 +133,23 @@ def test_a_number_of_steps_can_be_asked_for(takes, tmp_path, steps, counts):
 
 
 @pytest.mark.parametrize(
+    ("wanted", "numbers"), [("5..12", range(5, 13)), ("2..3", range(2, 4)), ("auto", range(2, 21))]
+)
+def test_the_number_of_kinds_is_found_within_what_was_asked_for(takes, tmp_path, wanted, numbers):
+    files = sorted(takes.iterdir())
+    done = stepreel(
+        *("run", *files, "-o", tmp_path / "out", "--clusters", wanted),
+        *("--set", "loss.window_seconds=1"),
+        cache=tmp_path / "cache",
+    )
+    assert done.returncode == 0, done.stderr
+    boards = [board_of(tmp_path / "out" / file.stem) for file in files]
+    assert {board["settings"]["key_steps"]["n_clusters"] for board in boards} <= set(numbers)
+    model = json.loads((tmp_path / "out" / "model" / "model.json").read_text())
+    assert model["n_clusters"] in numbers
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--decoder", "hmm", "--steps", "5"], "does not go with the decoder hmm"),

@@ -29,9 +29,22 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("run a.npz -k 0", "'--clusters' / '-k': '0' is wrong; expected a whole number from 1 to"),
+        ("run a.npz -k 0", "n_clusters='0' is wrong; expected a whole number from 1 to 1000"),
         ("run a.npz -k abc", "'abc' is wrong; expected a whole number from 1 to 1000"),
         ("run a.npz -k 1e9", "'1e9' is wrong; expected a whole number from 1 to 1000"),
+        (
+            "run a.npz --clusters x",
+            "n_clusters='x' is wrong; expected a whole number from 1 to 1000",
+        ),
+        ("run a.npz --clusters 12..5", "12..5 is empty: the first number is the smaller"),
+        (
+            "run a.npz --clusters 5..",
+            "expected a number from 1 to 1000, a range such as 3..8, or auto",
+        ),
+        (
+            "run a.npz --clusters 5..5000",
+            "clusters_range='5000' is wrong; expected a number from 1",
+        ),
         ("train a.npz -k -3", "'-3' is wrong; expected a whole number from 1 to 1000"),
         ("run a.npz --top 0", "'--top': '0' is wrong; expected a whole number from 1 to"),
         ("run a.npz --seed x", "'--seed': 'x' is wrong; expected a whole number from 0 to"),
