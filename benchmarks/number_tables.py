@@ -21,9 +21,9 @@ TEMPLATE = TEMPLATES / "number.txt"
 MEASURES = ("strict", "egoprocel", "coverage")
 WAYS = {  # of choosing a number, and what they are called in a table
     "found": "found",
-    "given": "K of the source",
-    "true": "true number",
-    "usual": "usual number",
+    "given": "K",
+    "true": "true",
+    "usual": "usual",
     "seven": "7",
     "parts": "equal parts",
 }
