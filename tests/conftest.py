@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +103,24 @@ def place_video(video_bytes: bytes, tmp_path: Path) -> Any:
         return path
 
     return place
+
+
+@pytest.fixture
+def write_takes(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes an output folder with storyboards of takes: name="ABC"."""
+    from boards import pictures_of
+    from compared_takes import board_of
+
+    from stepreel.report import write_index, write_report
+    from stepreel.storyboard.editing import seal
+
+    def write(index: bool = True, **takes: str) -> Path:
+        out = tmp_path / "out"
+        boards = [(name, seal(board_of(order, title=name))) for name, order in takes.items()]
+        for name, board in boards:
+            write_report(board, out / name, pictures=pictures_of(board), strip=None)
+        if index:
+            write_index(out, boards, failed=[])
+        return out
+
+    return write

@@ -58,6 +58,16 @@ def _parse_range(value: object) -> object:
     return [value, value] if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def _parse_pairs(value: object) -> object:
+    """Parse pairs of numbers such as "12,80; 5,9"; leave what is none unchanged."""
+    rows = _parse_rows(value)
+    if isinstance(rows, list | tuple) and any(
+        not isinstance(row, list | tuple) or len(row) != 2 for row in rows
+    ):
+        return str(value)
+    return rows
+
+
 CueNames = Annotated[
     tuple[str, ...], BeforeValidator(_split), Expected("names of cues, comma-separated")
 ]
@@ -89,7 +99,7 @@ Moments = Annotated[
 MomentPairs = Annotated[
     tuple[tuple[Moment, Moment], ...],
     Field(max_length=1000),
-    BeforeValidator(_parse_rows),
+    BeforeValidator(_parse_pairs),
     Expected("pairs of moments in seconds, such as 12,80; 5,9"),
 ]
 OptionalNumber = Annotated[float | None, BeforeValidator(_parse_none)]

@@ -29,6 +29,8 @@ WRITE_FILES = {
     "embed a.npz --model ready/model --cache c -o OUT": "a.embedding.npz",
     f"evaluate npz labels --baselines-only --seeds 1 {FAST} -o OUT": "results.json",
     "score --truth labels --prediction labels -o OUT": "results.json",
+    "tune ready --top 1 -o OUT": "a/storyboard.html",
+    "compare ready -o OUT": "compare.html",
     "render ready/a": "",
     "cache --cache OUT --limit 1GB": "",
     "cache --cache OUT --clear": "",
