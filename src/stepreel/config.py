@@ -25,6 +25,7 @@ from stepreel.setting_values import (
     Epochs,
     MomentPairs,
     Moments,
+    NumberOfKinds,
     OptionalCount,
     OptionalNumber,
 )
@@ -160,7 +161,7 @@ class KeyStepSettings(_Settings):
         max_length=100,
         description="How moments are labelled (`stepreel info` lists all).",
     )
-    n_clusters: OptionalCount = Field(
+    n_clusters: NumberOfKinds = Field(
         None,
         ge=1,
         le=MOST_CLUSTERS,

@@ -105,6 +105,11 @@ MomentPairs = Annotated[
 OptionalNumber = Annotated[float | None, BeforeValidator(_parse_none)]
 OptionalCount = Annotated[int | None, BeforeValidator(_parse_none)]
 Count = Annotated[int, Field(ge=1, le=1000)]  # more take long, and no page shows them
+NumberOfKinds = Annotated[
+    int | None,
+    BeforeValidator(_parse_none),
+    Expected("a whole number from 1 to 1000, or auto; --clusters takes a range, too: 5..12"),
+]
 CountRange = Annotated[
     tuple[Count, Count] | None,
     BeforeValidator(_parse_range),
@@ -116,7 +121,7 @@ def clusters_overrides(clusters: int | str | None) -> dict[str, object]:
     """Return what a number or range of kinds changes.
 
     >>> clusters_overrides("7")
-    {'key_steps.n_clusters': '7'}
+    {'key_steps.n_clusters': '7', 'key_steps.clusters_range': 'auto'}
     >>> clusters_overrides("5..12")
     {'key_steps.n_clusters': 'auto', 'key_steps.clusters_range': '5..12'}
     """
@@ -124,4 +129,4 @@ def clusters_overrides(clusters: int | str | None) -> dict[str, object]:
         return {}
     if ".." in str(clusters):
         return {"key_steps.n_clusters": "auto", "key_steps.clusters_range": clusters}
-    return {"key_steps.n_clusters": clusters}
+    return {"key_steps.n_clusters": clusters, "key_steps.clusters_range": "auto"}

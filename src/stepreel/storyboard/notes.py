@@ -91,8 +91,8 @@ def _missing_kinds_note(
     clustering: Clustering, key_steps: KeySteps, settings: KeyStepSettings
 ) -> list[str]:
     """Return a note if there are fewer kinds of steps than requested, and say why."""
-    requested = settings.number_of_clusters
     was_asked = settings.n_clusters is not None
+    requested = settings.number_of_clusters if was_asked else clustering.n_clusters
     if settings.decoder != "kmeans" and (not was_asked or clustering.n_clusters < requested):
         return []  # the number was found, or only a limit
     visited = {segment.cluster for segment in [*key_steps.segments, *key_steps.hidden]}
