@@ -169,6 +169,91 @@ def test_other_kinds_need_all_takes_and_the_message_names_those_that_are_gone(co
         tune_task(kept(copied_takes), overrides={"key_steps.n_clusters": 3})
 
 
+def test_what_is_chosen_in_one_take_stays_there_when_all_are_decoded_again(copied_takes):
+    def counts():
+        return {path.name: len(board_of(path).steps) for path in copied_takes.glob("take*")}
+
+    tune_task(kept(copied_takes / "take3"), overrides={"key_steps.top": 2})
+    tune_task(kept(copied_takes / "take4"), overrides={"key_steps.contains": "5"})
+    tuned = tune_task(kept(copied_takes), overrides={"key_steps.n_clusters": 3})
+    assert tuned.decoded
+    assert counts()["take3"] == 2
+    assert min(n for name, n in counts().items() if name != "take3") > 2
+    assert board_of(copied_takes / "take4").settings["key_steps"]["contains"] == [5.0]
+    assert board_of(copied_takes / "take5").settings["key_steps"]["contains"] == []
+
+
+def test_moments_of_all_takes_at_once_are_refused(copied_takes):
+    with pytest.raises(SettingsError, match="name the folder of one"):
+        tune_task(kept(copied_takes), overrides={"key_steps.contains": "5"})
+
+
+def test_elsewhere_the_storyboard_of_another_recording_stays(copied, video_run, tmp_path):
+    other = tmp_path / "take.mp4"
+    write_video(other, steady(150), busy_task(3))
+    pipeline.run([other], Store(tmp_path / "c"), overrides=OVERRIDES, output=tmp_path / "theirs")
+    before = (tmp_path / "theirs" / "take" / "storyboard.json").read_bytes()
+    tuned = tune_task(kept(copied), overrides={"key_steps.top": 1}, output=tmp_path / "theirs")
+    assert tuned.written.folders[0].name == "take-2"
+    assert (tmp_path / "theirs" / "take" / "storyboard.json").read_bytes() == before
+
+
+def test_what_is_kept_of_an_earlier_recording_is_not_used(copied):
+    path = copied / "take" / "storyboard.json"
+    board = json.loads(path.read_text())
+    board["recording"]["fingerprint"] = "another"
+    path.write_text(json.dumps(board))
+    with pytest.raises(OutputError, match="of an earlier recording"):
+        find_kept_takes(copied)
+
+
+def test_numbers_that_cannot_meet_a_demand_come_back_when_it_is_dropped(copied):
+    tune_task(kept(copied), overrides={"key_steps.n_steps": "auto"})
+    before = [other.label for other in board_of(copied / "take").alternatives]
+    tune_task(kept(copied), overrides={"key_steps.at_least": 9})
+    shown = [other.label for other in board_of(copied / "take").alternatives]
+    tune_task(kept(copied), overrides={"key_steps.at_least": None})
+    assert [other.label for other in board_of(copied / "take").alternatives] == before
+    assert set(shown) <= set(before)
+
+
+def test_an_unknown_sampler_is_refused(copied):
+    with pytest.raises(SettingsError, match="unknown sampler"):
+        tune_task(kept(copied), overrides={"key_steps.sample": "foo"})
+
+
+def test_the_share_that_k_means_trims_can_change_without_decoding(features_run, tmp_path):
+    files = sorted(features_run.glob("*.npz"))[:2]
+    fast = {"train.epochs": 2, "train.n_chunks": 64, "key_steps.decoder": "kmeans"}
+    run(files, tmp_path / "first", {**fast, "key_steps.n_clusters": 3})
+    model = read_model(tmp_path / "first")
+    store = Store(tmp_path / "cache")
+    pipeline.run(files, store, model=model, output=tmp_path / "out")
+    more = {"key_steps.background_ratio": 0.6}
+    tuned = tune_task(kept(tmp_path / "out"), overrides=more)
+    anew = pipeline.run(files, store, model=model, overrides=more, output=tmp_path / "anew")
+    assert not tuned.decoded
+    assert tuned.results[0].steps == anew.results[0].steps
+
+
+def test_what_an_embedding_was_learned_with_cannot_change(features_run, tmp_path):
+    files = sorted(features_run.glob("*.npz"))[:2]
+    fast = {"train.epochs": 2, "train.n_chunks": 64, "key_steps.decoder": "kmeans"}
+    run(files, tmp_path, {**fast, "key_steps.n_clusters": 3})
+    with pytest.raises(SettingsError, match="looks at what was learned here"):
+        tune_task(kept(tmp_path), overrides={"train.seed": 3})
+    tune_task(kept(tmp_path), overrides={"train.seed": 3, "key_steps.decoder": "hmm"})
+
+
+def test_the_same_file_twice_is_two_takes(features_run, tmp_path):
+    first = sorted(features_run.glob("*.npz"))[0]
+    twin = tmp_path / "twin.npz"
+    twin.write_bytes(first.read_bytes())
+    run([first, twin], tmp_path / "out", {"key_steps.n_clusters": 4})
+    tuned = tune_task(kept(tmp_path / "out"), overrides={"key_steps.n_clusters": 3})
+    assert sorted(path.name for path in tuned.written.folders.values()) == ["take0", "twin"]
+
+
 def test_titles_of_kinds_stay_as_long_as_the_kinds_do(features_run, tmp_path):
     from stepreel.storyboard.titles import Titles
 

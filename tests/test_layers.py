@@ -31,6 +31,7 @@ LAYERS = (
     ("result",),
     ("output",),
     ("pipeline",),
+    ("choose_in_take",),
     ("choose_again",),
     ("evaluation",),
     ("api", "api_tune", "plugins"),

@@ -8,32 +8,44 @@ out/<recording>/tuning/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stepreel.config import Settings, check_cue_choices, validated, without_retired
-from stepreel.errors import ConstraintError, ModelError, SettingsError, StepreelError
+from stepreel.choose_in_take import (
+    TakeDecoding,
+    decoded_before,
+    part_of,
+    part_of_other,
+    result_of_take,
+)
+from stepreel.config import (
+    KeyStepSettings,
+    Settings,
+    check_cue_choices,
+    validated,
+    without_retired,
+)
+from stepreel.errors import ModelError, SettingsError, StepreelError
 from stepreel.learn.model import TaskModel, build_model, read_model
 from stepreel.output import WrittenTask, write_task
-from stepreel.pipeline import LearnedTask, find_task_steps, with_other_numbers
-from stepreel.report.written_before import WrittenBefore
-from stepreel.result import OtherNumber, Result
-from stepreel.steps.decoders.base import Decision, Decoded, Takes
+from stepreel.pipeline import LearnedTask, other_decodings
+from stepreel.result import Result
+from stepreel.steps.constraints import check_constraints
+from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import (
     DECODERS,
     check_decoder,
     check_number_of_steps,
 )
 from stepreel.steps.decoders.decode import decode
-from stepreel.storyboard.editing import STORYBOARD
-from stepreel.storyboard.schema import read_storyboard
+from stepreel.steps.samplers.catalog import check_sampler
 from stepreel.storyboard.titles import Titles
 from stepreel.task import Task
 from stepreel.tuning.card import KeptCard, KeptDecoding
-from stepreel.tuning.keep import load_clusterings, load_embedding, load_recording
+from stepreel.tuning.keep import load_embedding, load_recording
 from stepreel.tuning.kept_takes import KeptTake, all_of_task
-from stepreel.types import FeatureTrack, Progress, no_progress
+from stepreel.types import Progress, no_progress
 
 AFTER_DECODING = {
     *("split_gap_seconds", "top", "budget_seconds", "sample", "background_seconds"),
@@ -41,7 +53,9 @@ AFTER_DECODING = {
 }
 """The key_steps.… settings that do not change which kind of step a moment belongs to."""
 
-OTHERS_THAT_CAN_CHANGE = ("embed.cues", "loss.window_seconds", "train.seed")
+OF_ONE_RECORDING = frozenset({"key_steps.contains", "key_steps.same", "key_steps.different"})
+OF_DECODERS_WITHOUT_EMBEDDING = ("embed.cues", "loss.window_seconds", "train.seed")
+"""Other settings that can change, unless an embedding was learned with them and is looked at."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,8 @@ def tune_task(
     """Choose the steps of recordings of one task again, with other settings, and write them.
 
     Kinds of steps are shared: where other kinds are looked for, all recordings of the task are
-    written, also if only one of them was asked for.
+    written, also if only one of them was asked for. What is chosen after that, such as how many
+    steps are shown, is changed only in those that were asked for.
 
     overrides  key_steps.… settings to change, above all; else those of the earlier run
     output     where to write instead of the folder of the earlier run
@@ -79,13 +94,16 @@ def tune_task(
     force      also overwrite storyboards that were edited by hand
     """
     overrides = overrides or {}
+    if OF_ONE_RECORDING & overrides.keys():
+        asked_for = tuned_settings(takes[0].card, takes[0].card.main, overrides)
+        check_constraints(asked_for.key_steps, len(takes))
     if any(_finds_other_kinds(take.card, overrides) for take in takes):
         everyone = all_of_task(takes[0])
-        settings = tuned_settings(takes[0].card, takes[0].card.main, overrides)
-        results, model = _decode_again(everyone, settings, titles)
+        asked = {take.folder.name for take in takes}
+        results, model = _decode_again(everyone, asked, overrides, titles)
         return _write(everyone, results, model, True, output, force, progress)
     results = {
-        position: _pick_all_again(take, overrides, titles) for position, take in enumerate(takes)
+        position: _choose_again(take, overrides, titles) for position, take in enumerate(takes)
     }
     model = None if output is None else _model_of(takes[0])
     return _write(takes, results, model, False, output, force, progress)
@@ -99,7 +117,7 @@ def tuned_settings(
     assert isinstance(values, dict), "settings are an object"
     for name, value in overrides.items():
         group, _, field = name.partition(".")
-        if group != "key_steps" and name not in OTHERS_THAT_CAN_CHANGE:
+        if group != "key_steps" and name not in OF_DECODERS_WITHOUT_EMBEDDING:
             raise SettingsError(
                 f"{name} decides how recordings are read or learned, which tuning does not do "
                 "again; use `stepreel run`"
@@ -108,6 +126,17 @@ def tuned_settings(
     settings = validated(values)
     check_cue_choices(settings, list(card.tracks))
     check_decoder(settings.key_steps.decoder)
+    check_sampler(settings.key_steps.sample)
+    decoder = DECODERS[settings.key_steps.decoder]
+    looks_at_embedding = decoder.needs_embedding or decoder.uses_embedding
+    if card.embedding is not None and looks_at_embedding:
+        for name in OF_DECODERS_WITHOUT_EMBEDDING:
+            if name in overrides:
+                raise SettingsError(
+                    f"{name} decides what is learned, and the decoder "
+                    f"{settings.key_steps.decoder} looks at what was learned here; use "
+                    "`stepreel run`"
+                )
     return settings
 
 
@@ -127,10 +156,36 @@ def _finds_other_kinds(card: KeptCard, overrides: Mapping[str, object]) -> bool:
     )
 
 
+def _choose_again(take: KeptTake, overrides: Mapping[str, object], titles: Titles | None) -> Result:
+    """Choose the steps of one take again from the kinds it has."""
+    card = take.card
+    recording = load_recording(take.folder, card)
+    decodings = [
+        decoded_before(take, decoding, tuned_settings(card, decoding, overrides))
+        for decoding in card.decodings
+    ]
+    kept_titles = Titles(kinds=card.titles, n_recordings=len(card.task)) if card.titles else None
+    return result_of_take(
+        take,
+        recording,
+        load_embedding(take.folder, card),
+        decodings,
+        titles=titles or kept_titles,
+        of_model=card.of_model,
+    )
+
+
 def _decode_again(
-    takes: Sequence[KeptTake], settings: Settings, titles: Titles | None
+    takes: Sequence[KeptTake],
+    asked: Collection[str],
+    overrides: Mapping[str, object],
+    titles: Titles | None,
 ) -> tuple[dict[int, Result], TaskModel | None]:
-    """Look for other kinds of steps in all recordings of a task."""
+    """Look for other kinds of steps in all takes of a task.
+
+    asked  folders of the takes in which what is chosen after decoding changes, too
+    """
+    settings = tuned_settings(takes[0].card, takes[0].card.main, overrides)
     name = settings.key_steps.decoder
     check_number_of_steps(settings.key_steps, len(takes))
     recordings = [load_recording(take.folder, take.card) for take in takes]
@@ -143,9 +198,31 @@ def _decode_again(
     decoded = decode(name, Takes(recordings, known, settings))
     learned = LearnedTask(known, decoded, [take.card.learning_notes for take in takes])
     task = Task(settings, dict(enumerate(recordings)), {})
-    results = find_task_steps(task, learned, titles=titles or _kept_titles(takes, decoded))
-    results = with_other_numbers(task, learned, results)
-    return _with_earlier(results, takes), _tuned_model(takes[0], task, decoded)
+    others = other_decodings(task, learned)
+    own_titles = titles or _kept_titles(takes, decoded)
+    results = {}
+    for number, take in enumerate(takes):
+        chosen = overrides if take.folder.name in asked else {}
+        own = tuned_settings(take.card, take.card.main, chosen).key_steps
+        results[number] = result_of_take(
+            take,
+            recordings[number],
+            loaded[number],
+            [
+                TakeDecoding(_chosen_as(settings, own), part_of(decoded, number)),
+                *(part_of_other(o, number, _chosen_as(o.settings, own)) for o in others),
+            ],
+            titles=own_titles,
+            of_model=False,
+        )
+    return results, _tuned_model(takes[0], task, decoded, known is not None)
+
+
+def _chosen_as(settings: Settings, own: KeyStepSettings) -> Settings:
+    """Return settings of a task with what is chosen in one take after decoding."""
+    changes = {name: getattr(own, name) for name in AFTER_DECODING}
+    key_steps = settings.key_steps.model_copy(update=changes)
+    return settings.model_copy(update={"key_steps": key_steps})
 
 
 def _would_learn(name: str, takes: Sequence[KeptTake]) -> str:
@@ -175,71 +252,6 @@ def _kept_titles(takes: Sequence[KeptTake], decoded: Decoded) -> Titles | None:
     return Titles(kinds=card.titles, n_recordings=len(takes))
 
 
-def _pick_all_again(
-    take: KeptTake, overrides: Mapping[str, object], titles: Titles | None
-) -> Result:
-    """Choose the steps of one recording again from the kinds it has, in every number it has."""
-    card = take.card
-    recording = load_recording(take.folder, card)
-    embedding = load_embedding(take.folder, card)
-    kept_titles = Titles(kinds=card.titles, n_recordings=len(card.task)) if card.titles else None
-    results: list[tuple[KeptDecoding, Result]] = []
-    for decoding in card.decodings:
-        settings = tuned_settings(card, decoding, overrides)
-        task = Task(settings, {0: recording}, {})
-        learned = _learned_before(take, decoding, embedding)
-        own_titles = titles or (kept_titles if decoding is card.main else None)
-        try:
-            (result,) = find_task_steps(task, learned, titles=own_titles).values()
-        except ConstraintError:  # what was demanded cannot be met in this number
-            if decoding is card.main:
-                raise
-            continue
-        assert result.together is not None, "steps were looked for"
-        names = tuple(zip(card.task_names, card.task, strict=True))
-        together = replace(result.together, recordings=names)
-        results.append((decoding, replace(result, together=together)))
-    (_, main), *others = results
-    numbers = tuple(OtherNumber(kept.label, kept.option, result) for kept, result in others)
-    return _with_earlier({0: replace(main, other_numbers=numbers)}, [take])[0]
-
-
-def _learned_before(
-    take: KeptTake, decoding: KeptDecoding, embedding: FeatureTrack | None
-) -> LearnedTask:
-    clustering, *again = load_clusterings(take.folder, take.card, decoding)
-    facts = decoding.decision
-    decoded = Decoded(
-        [clustering],
-        again=(lambda number: [again[number]]) if again else None,
-        used=decoding.decoder,
-        decision=None
-        if facts is None
-        else Decision(facts.sentence, facts.figures, facts.found_structure),
-    )
-    return LearnedTask(
-        None if embedding is None else [embedding],
-        decoded,
-        [take.card.learning_notes],
-        of_model=take.card.of_model,
-    )
-
-
-def _with_earlier(results: Mapping[int, Result], takes: Sequence[KeptTake]) -> dict[int, Result]:
-    """Let results play the same video as the storyboards they replace."""
-    return {
-        position: replace(result, written_before=_written_before(takes[position].folder))
-        for position, result in results.items()
-    }
-
-
-def _written_before(folder: Path) -> WrittenBefore | None:
-    try:
-        return WrittenBefore(folder, read_storyboard(folder / STORYBOARD))
-    except StepreelError:  # removed, or broken by an edit: then its video is provided as in a run
-        return None
-
-
 def _model_of(take: KeptTake) -> TaskModel | None:
     """Return the model beside a recording's folder, if it knows these kinds of steps."""
     try:
@@ -249,10 +261,13 @@ def _model_of(take: KeptTake) -> TaskModel | None:
     return model if model.clustering_id == take.card.main.clustering_id else None
 
 
-def _tuned_model(take: KeptTake, task: Task, decoded: Decoded) -> TaskModel | None:
+def _tuned_model(
+    take: KeptTake, task: Task, decoded: Decoded, has_embedding: bool
+) -> TaskModel | None:
     """Return what finds the new kinds of steps again; the encoder is that of the earlier model."""
     earlier = _model_of(take)
-    needs_encoder = DECODERS[decoded.used].needs_embedding
+    decoder = DECODERS[decoded.used]
+    needs_encoder = decoder.needs_embedding or (decoder.uses_embedding and has_embedding)
     has_encoder = earlier is not None and bool(earlier.weights)
     if not decoded.kinds or (needs_encoder and not has_encoder):
         return None
@@ -283,6 +298,8 @@ def _write(
     progress: Progress,
 ) -> TunedTask:
     parent = takes[0].folder.parent if output is None else output
+    is_elsewhere = parent.resolve() != takes[0].folder.parent.resolve()
+    own = {position: parent / take.folder.name for position, take in enumerate(takes)}
     names = [take.card.name for take in takes]
     written = write_task(
         results,
@@ -291,7 +308,7 @@ def _write(
         keep_model=not decoded,
         names=names,
         failures={},
-        folders={position: parent / take.folder.name for position, take in enumerate(takes)},
+        folders=None if is_elsewhere else own,  # there may be others of these names elsewhere
         force=force,
         progress=progress,
     )

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stepreel.config import Settings
 from stepreel.errors import ConstraintError
 from stepreel.features.sources import FeatureReading, Source, source_name
 from stepreel.learn.embeddings import learn_embeddings
@@ -31,7 +32,7 @@ from stepreel.output import WrittenTask, write_task
 from stepreel.report.video import VideoChoice
 from stepreel.result import OtherNumber, Result, Together
 from stepreel.steps.confidence import rate_steps
-from stepreel.steps.constraints import check_constraints, constrained
+from stepreel.steps.constraints import check_constraints, constrained, without_constraints
 from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
@@ -251,30 +252,60 @@ def find_task_steps(
     }
 
 
-def with_other_numbers(
-    task: Task, learned: LearnedTask, results: Mapping[int, Result]
-) -> dict[int, Result]:
-    """Add what other natural numbers of steps give; nothing if a certain number was asked for."""
+@dataclass(frozen=True)
+class OtherDecoding:
+    """The same recordings in another natural number of steps; see `OtherNumber`."""
+
+    label: str
+    option: str
+    settings: Settings
+    decoded: Decoded
+
+
+def other_decodings(task: Task, learned: LearnedTask) -> list[OtherDecoding]:
+    """Decode in other natural numbers of steps; none if a certain number was asked for."""
     choice = task.settings.key_steps
-    others: dict[int, list[OtherNumber]] = {position: [] for position in results}
     if learned.of_model or choice.n_clusters is not None or choice.n_steps is not None:
-        return dict(results)
+        return []
     recordings = list(task.recordings.values())
     counts = learned.decoded.counts
     field, option = ("n_steps", "--steps") if counts == "steps" else ("n_clusters", "--clusters")
+    others = []
     for number in learned.decoded.other_numbers:
         value = (number, number) if counts == "steps" else number
         key_steps = choice.model_copy(update={field: value})
         settings = task.settings.model_copy(update={"key_steps": key_steps})
         decoded = decode(choice.decoder, Takes(recordings, learned.embeddings, settings))
-        other_task = replace(task, settings=settings)
-        try:
-            found = find_task_steps(other_task, replace(learned, decoded=decoded))
-        except ConstraintError:  # what was demanded cannot be met in this number
-            continue
-        for position, result in found.items():
-            others[position].append(OtherNumber(f"{number} {counts}", f"{option} {number}", result))
+        others.append(OtherDecoding(f"{number} {counts}", f"{option} {number}", settings, decoded))
+    return others
+
+
+def with_other_numbers(
+    task: Task, learned: LearnedTask, results: Mapping[int, Result]
+) -> dict[int, Result]:
+    """Add what other natural numbers of steps give."""
+    numbers: dict[int, list[OtherNumber]] = {position: [] for position in results}
+    for other in other_decodings(task, learned):
+        found = find_other_number(
+            replace(task, settings=other.settings), replace(learned, decoded=other.decoded)
+        )
+        for position, (result, is_met) in found.items():
+            numbers[position].append(OtherNumber(other.label, other.option, result, is_met))
     return {
-        position: replace(result, other_numbers=tuple(others[position]))
+        position: replace(result, other_numbers=tuple(numbers[position]))
         for position, result in results.items()
     }
+
+
+def find_other_number(task: Task, learned: LearnedTask) -> dict[int, tuple[Result, bool]]:
+    """Return results in another number, and whether what was demanded of the steps is met.
+
+    If it is not, they are as if nothing were demanded: kept, but not shown.
+    """
+    try:
+        results = find_task_steps(task, learned)
+    except ConstraintError:
+        free = without_constraints(task.settings)
+        results = find_task_steps(replace(task, settings=free), learned)
+        return {p: (replace(r, settings=task.settings), False) for p, r in results.items()}
+    return {position: (result, True) for position, result in results.items()}

@@ -22,6 +22,7 @@ from stepreel.storyboard.schema import KeyStep, Storyboard
 from stepreel.storyboard.titles import Titles
 from stepreel.system.locks import lock_output
 from stepreel.system.store import Store
+from stepreel.tuning.card import forget
 from stepreel.tuning.keep import FoundDecoding, FoundSteps, keep
 from stepreel.types import (
     Clustering,
@@ -64,11 +65,13 @@ class OtherNumber:
 
     label   what it is called: 8 steps
     option  of `stepreel tune` that chooses it: --steps 8
+    is_met  whether what was demanded of the steps is met; if not, it is kept but not shown
     """
 
     label: str
     option: str
     result: Result
+    is_met: bool = True
 
 
 @dataclass(repr=False, eq=False)
@@ -125,9 +128,14 @@ class Result:
             as_alternative(
                 other.result._assembled(folder, thumbnails), board, other.label, other.option
             )
-            for other in self.other_numbers
+            for other in self.shown_numbers
         ]
         return board.model_copy(update={"alternatives": others}) if others else board
+
+    @property
+    def shown_numbers(self) -> list[OtherNumber]:
+        """The other numbers of steps that the page offers."""
+        return [other for other in self.other_numbers if other.is_met]
 
     @property
     def steps(self) -> list[KeyStep]:
@@ -232,6 +240,7 @@ class Result:
         try:
             keep(found, folder, file=None if path is None else path_from(folder, path))
         except (OutputError, StoreError, OSError) as problem:
+            forget(folder)  # what an earlier run kept does not fit to this storyboard
             log.warning("%s; `stepreel tune` will not work there", problem)
 
     def _decoding(self) -> FoundDecoding:
@@ -258,7 +267,7 @@ class Result:
         previews = self.recording.previews
         shown = {segment.nearest for segment in self.key_steps.segments}
         others = {
-            s.nearest for other in self.other_numbers for s in other.result.key_steps.segments
+            s.nearest for other in self.shown_numbers for s in other.result.key_steps.segments
         }
         times = self.recording.times
         return {

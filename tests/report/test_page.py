@@ -81,7 +81,7 @@ def test_a_report_that_cannot_be_written_says_what_to_do(tmp_path, monkeypatch, 
     def fail(*_):
         raise OSError(number, "no")
 
-    monkeypatch.setattr(write, "write_text", fail)
+    monkeypatch.setattr(write, "write_all", fail)
     with pytest.raises(OutputError, match=expected) as caught:
         write_report(make_board(), tmp_path / "out", pictures={}, strip=None)
     assert str(tmp_path / "out") in str(caught.value)

@@ -106,6 +106,8 @@ def tune(
     that is needed, also when the cache is emptied. Settings that are not
     named stay as they were.
     """
+    from stepreel.errors import SettingsError
+
     with report_errors():
         overrides = named_overrides(
             assignments or [],
@@ -127,6 +129,8 @@ def tune(
         )
         if freely:
             overrides = {**FREELY, **overrides}
+        if all_steps and (top is not None or budget is not None):
+            raise SettingsError("--all shows all steps; leave out --top and --budget, or --all")
         if all_steps:
             overrides |= {"key_steps.top": None, "key_steps.budget_seconds": None}
         n_done, n_failed = _tune_all(folder, overrides, output, titles, force=force, quiet=quiet)

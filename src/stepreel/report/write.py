@@ -15,7 +15,7 @@ from stepreel.report.pictures import read_other_pictures, read_pictures
 from stepreel.report.video import read_embedded_video
 from stepreel.storyboard.editing import STORYBOARD
 from stepreel.storyboard.schema import Storyboard
-from stepreel.system.files import explain_write_errors, write_bytes, write_text
+from stepreel.system.files import explain_write_errors, write_all, write_bytes, write_text
 
 PAGE = "storyboard.html"
 
@@ -82,8 +82,7 @@ def _write_documents(
     texts[PAGE] = render_page(
         shown, pictures=pictures, other_pictures=other_pictures, strip=strip, video=embedded
     )
-    for name, content in texts.items():
-        _write(folder / name, content)
+    write_all({folder / name: content for name, content in texts.items()})
     return [folder / name for name in texts]
 
 

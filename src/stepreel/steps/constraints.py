@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepreel.config import KeyStepSettings
+from stepreel.config import KeyStepSettings, Settings
 from stepreel.errors import ConstraintError, SettingsError
 from stepreel.steps.draft import Draft, groups_of
 from stepreel.steps.key_steps import KeySteps, with_segments
@@ -41,6 +41,13 @@ def has_constraints(settings: KeyStepSettings) -> bool:
     return bool(
         settings.contains or settings.same or settings.different or settings.at_least is not None
     )
+
+
+def without_constraints(settings: Settings) -> Settings:
+    """Return settings that demand nothing."""
+    free = {"contains": (), "same": (), "different": (), "at_least": None}
+    key_steps = settings.key_steps.model_copy(update=free)
+    return settings.model_copy(update={"key_steps": key_steps})
 
 
 def check_constraints(settings: KeyStepSettings, n_recordings: int) -> None:

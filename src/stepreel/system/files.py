@@ -94,15 +94,16 @@ def link_or_copy(source: Path, target: Path) -> None:
             shutil.copyfile(source, copy)
 
 
-def write_all(files: Mapping[Path, str]) -> None:
-    """Write several text files; none is replaced before all are written."""
+def write_all(files: Mapping[Path, str | bytes]) -> None:
+    """Write several files; none is replaced before all are written."""
     for path in files:
         if path.is_dir():  # the others must not be replaced before this is noticed
             raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     with contextlib.ExitStack() as stack:
         for path, content in files.items():
             temporary = stack.enter_context(atomic_path(path))
-            temporary.write_bytes(content.encode("utf-8"))
+            text = content.encode("utf-8") if isinstance(content, str) else content
+            temporary.write_bytes(text)
 
 
 def _apply_umask(path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,6 +106,12 @@ class KeptCard(Contract):
 def write_card(folder: Path, card: KeptCard) -> None:
     """Write the card of the output folder of a recording."""
     write_text(folder / FOLDER / CARD, card.model_dump_json(indent=1) + "\n")
+
+
+def forget(folder: Path) -> None:
+    """Remove the card, without which nothing is kept; for a folder that cannot be written."""
+    with contextlib.suppress(OSError):
+        (folder / FOLDER / CARD).unlink()
 
 
 def read_card(folder: Path) -> KeptCard:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepreel.errors import OutputError
+from stepreel.errors import OutputError, StepreelError
 from stepreel.storyboard.editing import STORYBOARD
+from stepreel.storyboard.schema import read_storyboard
 from stepreel.system.names import natural_order
-from stepreel.tuning.card import CARD, FOLDER, KeptCard, read_card
+from stepreel.tuning.card import CARD, FOLDER, KeptCard, read_card, run_again
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ def find_kept_takes(folder: Path) -> tuple[list[list[KeptTake]], list[str]]:
     for path in _recording_folders(folder):
         try:
             card = read_card(path)
+            _check_same_recording(path, card)
         except OutputError as problem:
             problems.append(str(problem))
             continue
@@ -39,6 +41,19 @@ def find_kept_takes(folder: Path) -> tuple[list[list[KeptTake]], list[str]]:
     if not tasks:
         raise OutputError("\n".join(problems))
     return list(tasks.values()), problems
+
+
+def _check_same_recording(folder: Path, card: KeptCard) -> None:
+    """Raise OutputError if what is kept is of another recording than the storyboard."""
+    try:
+        board = read_storyboard(folder / STORYBOARD)
+    except StepreelError:  # there is none, or it was broken by an edit
+        return
+    if board.recording.fingerprint != card.fingerprint:
+        raise OutputError(
+            f"{folder}: {FOLDER}/ is of an earlier recording than the storyboard. "
+            f"{run_again(folder)}"
+        )
 
 
 def _recording_folders(folder: Path) -> list[Path]:
@@ -64,19 +79,28 @@ def _recording_folders(folder: Path) -> list[Path]:
 
 def all_of_task(take: KeptTake) -> list[KeptTake]:
     """Return all recordings of a task, in their order; OutputError names those that are missing."""
-    found = {take.card.fingerprint: take}
+    found = [take]
     for path in _recording_folders(take.folder.absolute().parent):
         try:
             card = read_card(path)
         except OutputError:
             continue
-        if card.task == take.card.task:
-            found.setdefault(card.fingerprint, KeptTake(take.folder.parent / path.name, card))
-    task = zip(take.card.task, take.card.task_names, strict=True)
-    if missing := [name for fingerprint, name in task if fingerprint not in found]:
+        other = KeptTake(take.folder.parent / path.name, card)
+        if card.task == take.card.task and path.name != take.folder.name:
+            found.append(other)
+    ordered, missing = [], []
+    for fingerprint, name in zip(take.card.task, take.card.task_names, strict=True):
+        same = [other for other in found if other.card.fingerprint == fingerprint]
+        if not same:
+            missing.append(name)
+            continue
+        chosen = next((other for other in same if other.card.name == name), same[0])
+        found.remove(chosen)  # the same file can be there twice
+        ordered.append(chosen)
+    if missing:
         raise OutputError(
             f"{take.folder.parent}: {take.card.name} was looked at together with "
             f"{', '.join(missing)}, of which nothing is kept there any more. Other kinds of steps "
             "need all of them: run `stepreel run` on them together again"
         )
-    return [found[fingerprint] for fingerprint in take.card.task]
+    return ordered
