@@ -351,9 +351,10 @@ def test_an_emptied_store_says_so_and_other_recordings_can_be_tuned(copied_takes
     shutil.rmtree(copied_takes / "take2" / "tuning")
     (takes,), problems = find_kept_takes(copied_takes)
     assert len(takes) == 8
-    (problem,) = problems
+    problem, advice = problems
     assert "take2: there is no tuning/" in problem
     assert "Run `stepreel run`" in problem
+    assert "have to be run together again" in advice
 
 
 def test_files_of_an_earlier_run_are_removed(copied):

@@ -31,7 +31,7 @@ LAYERS = (
     ("result",),
     ("output",),
     ("pipeline",),
-    ("choose_in_take",),
+    ("choose_in_take", "tuned_model"),
     ("choose_again",),
     ("evaluation",),
     ("api", "api_tune", "plugins"),

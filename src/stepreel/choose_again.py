@@ -8,8 +8,10 @@ out/<recording>/tuning/
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from stepreel.choose_in_take import (
@@ -23,11 +25,12 @@ from stepreel.config import (
     KeyStepSettings,
     Settings,
     check_cue_choices,
+    put_setting,
     validated,
     without_retired,
 )
-from stepreel.errors import ModelError, SettingsError, StepreelError
-from stepreel.learn.model import TaskModel, build_model, read_model
+from stepreel.errors import SettingsError, StepreelError
+from stepreel.learn.model import TaskModel
 from stepreel.output import WrittenTask, write_task
 from stepreel.pipeline import LearnedTask, other_decodings
 from stepreel.result import Result
@@ -42,6 +45,7 @@ from stepreel.steps.decoders.decode import decode
 from stepreel.steps.samplers.catalog import check_sampler
 from stepreel.storyboard.titles import Titles
 from stepreel.task import Task
+from stepreel.tuned_model import model_of, tuned_model
 from stepreel.tuning.card import KeptCard, KeptDecoding
 from stepreel.tuning.keep import load_embedding, load_recording
 from stepreel.tuning.kept_takes import KeptTake, all_of_task
@@ -105,7 +109,7 @@ def tune_task(
     results = {
         position: _choose_again(take, overrides, titles) for position, take in enumerate(takes)
     }
-    model = None if output is None else _model_of(takes[0])
+    model = None if output is None else model_of(takes[0])
     return _write(takes, results, model, False, output, force, progress)
 
 
@@ -115,14 +119,14 @@ def tuned_settings(
     """Apply overrides to the settings of the earlier run; SettingsError says what cannot change."""
     values = without_retired(decoding.settings)
     assert isinstance(values, dict), "settings are an object"
+    values = {group: dict(fields) for group, fields in values.items()}
     for name, value in overrides.items():
-        group, _, field = name.partition(".")
-        if group != "key_steps" and name not in OF_DECODERS_WITHOUT_EMBEDDING:
+        put_setting(values, name, value)
+        if not name.startswith("key_steps.") and name not in OF_DECODERS_WITHOUT_EMBEDDING:
             raise SettingsError(
                 f"{name} decides how recordings are read or learned, which tuning does not do "
                 "again; use `stepreel run`"
             )
-        values = {**values, group: {**values.get(group, {}), field: value}}
     settings = validated(values)
     check_cue_choices(settings, list(card.tracks))
     check_decoder(settings.key_steps.decoder)
@@ -215,7 +219,7 @@ def _decode_again(
             titles=own_titles,
             of_model=False,
         )
-    return results, _tuned_model(takes[0], task, decoded, known is not None)
+    return results, tuned_model(takes[0], task, decoded, known is not None)
 
 
 def _chosen_as(settings: Settings, own: KeyStepSettings) -> Settings:
@@ -230,7 +234,9 @@ def _would_learn(name: str, takes: Sequence[KeptTake]) -> str:
     reason = "learns from the takes"
     if DECODERS[name].needs_embedding:
         reason = "needs a learned embedding, and none was learned here"
-    files = " ".join(take.card.name for take in takes[:3]) + (" …" if len(takes) > 3 else "")
+    paths = [take.folder / take.card.file for take in takes[:3] if take.card.file]
+    files = shlex.join(os.path.normpath(path) for path in paths) + (" …" if len(takes) > 3 else "")
+    output = shlex.quote(str(takes[0].folder.parent))
     plain = [
         other
         for other in DECODERS.own
@@ -238,8 +244,8 @@ def _would_learn(name: str, takes: Sequence[KeptTake]) -> str:
     ]
     return (
         f"the decoder {name} {reason}, which tuning does not do; "
-        f"`stepreel run {files} --decoder {name} -o {takes[0].folder.parent}` does. Decoders that "
-        f"do not learn: {', '.join(plain)}"
+        f"`stepreel run --decoder {name} -o {output} -- {files}` does. Decoders that do not learn: "
+        f"{', '.join(plain)}"
     )
 
 
@@ -250,42 +256,6 @@ def _kept_titles(takes: Sequence[KeptTake], decoded: Decoded) -> Titles | None:
     if not is_same or not card.titles:
         return None
     return Titles(kinds=card.titles, n_recordings=len(takes))
-
-
-def _model_of(take: KeptTake) -> TaskModel | None:
-    """Return the model beside a recording's folder, if it knows these kinds of steps."""
-    try:
-        model = read_model(take.folder.absolute().parent)
-    except ModelError:
-        return None
-    return model if model.clustering_id == take.card.main.clustering_id else None
-
-
-def _tuned_model(
-    take: KeptTake, task: Task, decoded: Decoded, has_embedding: bool
-) -> TaskModel | None:
-    """Return what finds the new kinds of steps again; the encoder is that of the earlier model."""
-    earlier = _model_of(take)
-    decoder = DECODERS[decoded.used]
-    needs_encoder = decoder.needs_embedding or (decoder.uses_embedding and has_embedding)
-    has_encoder = earlier is not None and bool(earlier.weights)
-    if not decoded.kinds or (needs_encoder and not has_encoder):
-        return None
-    decision = decoded.decision
-    model = build_model(
-        list(task.recordings.values()),
-        task.settings,
-        None,
-        decoded.kinds,
-        n_clusters=decoded.clusterings[0].n_clusters,
-        decoder=decoded.used,
-        how_found=decision.sentence if decision else "",
-        found_structure=decision.found_structure if decision else None,
-    )
-    if earlier is None or not earlier.weights:
-        return model
-    learned = {"epochs": earlier.card.epochs, "loss": earlier.card.loss}
-    return replace(model, card=model.card.model_copy(update=learned), weights=earlier.weights)
 
 
 def _write(

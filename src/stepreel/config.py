@@ -269,7 +269,7 @@ def load_settings(
     text = (files("stepreel") / "presets" / f"{preset}.toml").read_text(encoding="utf-8")
     values = tomllib.loads(text)
     for name, value in (overrides or {}).items():
-        _put(values, name, value)
+        put_setting(values, name, value)
     return validated(values)
 
 
@@ -357,7 +357,8 @@ def check_cue_choices(settings: Settings, cues: Sequence[str]) -> None:
         raise SettingsError("loss.cue_weights: all weights are 0; at least one must be positive")
 
 
-def _put(values: dict[str, Any], name: str, value: object) -> None:
+def put_setting(values: dict[str, Any], name: str, value: object) -> None:
+    """Set a setting by its name, such as train.epochs; SettingsError if there is no such group."""
     section, dot, field = name.partition(".")
     if section not in Settings.model_fields or not dot:
         known = ", ".join(f"{part}.…" for part in Settings.model_fields)

@@ -32,7 +32,12 @@ from stepreel.output import WrittenTask, write_task
 from stepreel.report.video import VideoChoice
 from stepreel.result import OtherNumber, Result, Together
 from stepreel.steps.confidence import rate_steps
-from stepreel.steps.constraints import check_constraints, constrained, without_constraints
+from stepreel.steps.constraints import (
+    check_constraints,
+    check_steps_fit,
+    constrained,
+    without_constraints,
+)
 from stepreel.steps.decoders.base import Decoded, Takes
 from stepreel.steps.decoders.catalog import DECODERS, check_number_of_steps
 from stepreel.steps.decoders.decode import decode, find_kinds_again
@@ -208,6 +213,8 @@ def find_task_steps(
     clusterings = learned.decoded.clusterings
     choice = task.settings.key_steps
     check_constraints(choice, len(recordings))
+    for recording in recordings:
+        check_steps_fit(choice, recording)
     picked = [
         pick_key_steps(clustering, choice, moment_seconds=recording.moment_seconds)
         for clustering, recording in zip(clusterings, recordings, strict=True)

@@ -51,7 +51,8 @@ DecoderName = Annotated[
 Steps = Annotated[
     str | None,
     typer.Option(
-        metavar="N|N..N", help="How many steps one recording has: 7, or 3..8; else it is found."
+        metavar="N|N..N|auto",
+        help="How many steps one recording has: 7, or 3..8. auto: it is found.",
     ),
 ]
 Top = Annotated[

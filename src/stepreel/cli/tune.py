@@ -62,16 +62,16 @@ def tune(
         int | None, typer.Option(min=1, max=1000, help="Cut steps until there are so many.")
     ] = None,
     contains: Annotated[
-        str | None,
-        typer.Option(metavar="S,S", help="Seconds: show a step that contains each of them."),
+        list[str] | None,
+        typer.Option(metavar="S", help="Seconds: show a step that contains this moment."),
     ] = None,
     same: Annotated[
-        str | None,
-        typer.Option(metavar="S,S;S,S", help="Seconds: these two moments are the same step."),
+        list[str] | None,
+        typer.Option(metavar="S,S", help="Seconds: these two moments are the same step."),
     ] = None,
     different: Annotated[
-        str | None,
-        typer.Option(metavar="S,S;S,S", help="Seconds: these two moments are different steps."),
+        list[str] | None,
+        typer.Option(metavar="S,S", help="Seconds: these two moments are different steps."),
     ] = None,
     freely: Annotated[
         bool,
@@ -123,9 +123,9 @@ def tune(
             gap=gap,
             shortest=shortest,
             at_least=at_least,
-            contains=contains,
-            same=same,
-            different=different,
+            contains=",".join(contains) if contains else None,
+            same=";".join(same) if same else None,
+            different=";".join(different) if different else None,
         )
         if freely:
             overrides = {**FREELY, **overrides}
@@ -152,9 +152,17 @@ def _tune_all(
     """Tune every task in a folder; return how many storyboards were written, and how many not."""
     from stepreel.choose_again import tune_task
     from stepreel.errors import OutputError, StepreelError
+    from stepreel.storyboard.editing import STORYBOARD
     from stepreel.storyboard.titles import read_titles
+    from stepreel.system.files import check_writable
     from stepreel.tuning.kept_takes import find_kept_takes
 
+    if output is not None:
+        if (output / STORYBOARD).exists():
+            raise OutputError(
+                f"{output}: is the folder of one recording; name a folder for all of them with -o"
+            )
+        check_writable(output)
     tasks, problems = find_kept_takes(folder)
     named: Titles | None = None
     if titles is not None:

@@ -43,6 +43,16 @@ def has_constraints(settings: KeyStepSettings) -> bool:
     )
 
 
+def check_steps_fit(settings: KeyStepSettings, recording: Recording) -> None:
+    """Raise ConstraintError if a recording is too short for as many steps as are asked for."""
+    shortest, seconds = settings.min_step_seconds, recording.duration_seconds
+    if settings.n_steps is not None and settings.n_steps[0] * shortest > seconds:
+        raise ConstraintError(
+            f"--steps {settings.n_steps[0]}: at most {int(seconds / shortest)} steps of "
+            f"{shortest:g} s (--shortest) fit into {seconds:.1f} s; ask for fewer, or shorter ones"
+        )
+
+
 def without_constraints(settings: Settings) -> Settings:
     """Return settings that demand nothing."""
     free = {"contains": (), "same": (), "different": (), "at_least": None}

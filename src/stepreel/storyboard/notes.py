@@ -19,6 +19,7 @@ from stepreel.storyboard.review_notes import UNCLEAR_NOTE
 from stepreel.storyboard.titles import Titles
 from stepreel.types import Clustering, Recording
 
+MOST_NAMED = 9  # kinds in one note
 STILL = 0.01  # of the features' mean size; in recordings of people at work it is 0.6 to 0.85
 
 
@@ -129,8 +130,12 @@ def _kinds(clusters: Sequence[int]) -> str:
 
     >>> _kinds([0]), _kinds([1, 3, 4])
     ('kind A', 'kinds B, D and E')
+    >>> _kinds(range(40))
+    'kinds A, B, C, D, E, F, G, H and 32 others'
     """
     letters = [letter(cluster) for cluster in clusters]
+    if len(letters) > MOST_NAMED:
+        letters = [*letters[: MOST_NAMED - 1], f"{len(letters) - MOST_NAMED + 1} others"]
     if len(letters) == 1:
         return f"kind {letters[0]}"
     return f"kinds {', '.join(letters[:-1])} and {letters[-1]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from stepreel.storyboard.editing import STORYBOARD
 from stepreel.storyboard.schema import read_storyboard
 from stepreel.system.names import natural_order
 from stepreel.tuning.card import CARD, FOLDER, KeptCard, read_card, run_again
+
+MOST_NAMED = 3  # recordings in one message
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ def find_kept_takes(folder: Path) -> tuple[list[list[KeptTake]], list[str]]:
         tasks.setdefault(tuple(card.task), []).append(KeptTake(path, card))
     if not tasks:
         raise OutputError("\n".join(problems))
+    if problems and any(len(takes[0].card.task) > len(takes) for takes in tasks.values()):
+        problems.append(
+            f"{folder}: recordings that were looked at together have to be run together again"
+        )
     return list(tasks.values()), problems
 
 
@@ -56,7 +63,21 @@ def _check_same_recording(folder: Path, card: KeptCard) -> None:
         )
 
 
+def some_of(names: Sequence[str]) -> str:
+    """Name a few of many.
+
+    >>> some_of(["a", "b"]), some_of(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 others')
+    """
+    if len(names) <= MOST_NAMED + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} others"
+
+
 def _recording_folders(folder: Path) -> list[Path]:
+    if folder.name == STORYBOARD and folder.is_file():
+        folder = folder.parent
+
     def is_output(path: Path) -> bool:
         return (path / STORYBOARD).is_file() or (path / FOLDER / CARD).is_file()
 
@@ -100,7 +121,7 @@ def all_of_task(take: KeptTake) -> list[KeptTake]:
     if missing:
         raise OutputError(
             f"{take.folder.parent}: {take.card.name} was looked at together with "
-            f"{', '.join(missing)}, of which nothing is kept there any more. Other kinds of steps "
-            "need all of them: run `stepreel run` on them together again"
+            f"{some_of(missing)}, of which nothing is kept there any more. Other kinds of steps "
+            f"need all of them: run `stepreel run` on all {len(take.card.task)} together again"
         )
     return ordered

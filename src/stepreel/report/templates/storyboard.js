@@ -28,6 +28,7 @@ class Page {
     this.playhead.onChange = () => this.update();
     this.listen();
     this.update();
+    this.versions.showNamed();
   }
 
   useBoard(board) {

@@ -35,5 +35,12 @@ class Versions {
       hint.hidden = Number(hint.dataset.keep) !== number;
     }
     this.use(this.boards[number]);
+    // So that reloading, or a link to the page, shows the same.
+    history.replaceState(null, "", number ? `#number-${number}` : location.pathname);
+  }
+
+  showNamed() {
+    const named = /^#number-(\d)$/.exec(location.hash);
+    if (named) this.show(Number(named[1]));
   }
 }

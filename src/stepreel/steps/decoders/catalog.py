@@ -103,7 +103,7 @@ def check_number_of_steps(
     if settings.n_clusters == 1 and settings.n_steps not in (1, (1, 1)):
         raise SettingsError(
             "--clusters 1 (key_steps.n_clusters) makes one step of everything; for more --steps, "
-            "allow at least 2 kinds, or leave --clusters out"
+            "allow at least 2 kinds, or let their number be found (--clusters auto)"
         )
     if of_model and settings.decoder != "changes":
         raise SettingsError(
@@ -118,5 +118,5 @@ def check_number_of_steps(
     if settings.decoder not in (*CHANGES_FOR_ONE, "changes"):
         raise SettingsError(
             f"--steps (key_steps.n_steps) does not go with the decoder {settings.decoder}; use "
-            "--decoder changes, or --clusters for the number of kinds"
+            "--decoder changes, or --clusters for the number of kinds; --steps auto drops it"
         )
