@@ -82,3 +82,12 @@ def test_buttons_say_which_number_is_shown(page):
     assert pressed() == "3 steps"
     page.get_by_role("button", name="2 steps").click()
     assert pressed() == "2 steps"
+
+
+def test_the_number_that_is_shown_stays_after_reloading(page):
+    page.get_by_role("button", name="2 steps").click()
+    page.reload()
+    assert shown(page)["count"] == "2 steps"
+    page.get_by_role("button", name="3 steps").click()
+    page.reload()
+    assert shown(page)["count"] == "3 steps of 2 kinds"
