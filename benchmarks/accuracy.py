@@ -64,8 +64,8 @@ class Kept:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def code_version() -> str:
-    """Return a short hash of the code that figures depend on."""
+def code_version(*more: str) -> str:
+    """Return a short hash of the code that figures depend on; name `more` modules, if any."""
     code = describe_code(
         "stepreel.steps.decoders.decode",
         "stepreel.learn.embeddings",
@@ -73,6 +73,7 @@ def code_version() -> str:
         "stepreel.evaluation.methods.learned",
         "stepreel.evaluation.metrics.localization",
         "stepreel.evaluation.metrics.storyboard_worth",
+        *more,
     )
     return str(code["source"])[:8]
 

@@ -242,15 +242,20 @@ def test_scoring_is_timed_against_its_limits(tmp_path):
     assert "limit 10" in done.stdout
 
 
-def test_decoders_are_measured_and_finished_figures_are_kept(tmp_path):
-    folder = tmp_path / "data" / "bimacs_zed"
+def write_takes(data, steps):
+    """Write five takes of a task as the source Bimacs, at five moments a second."""
+    folder = data / "bimacs_zed"
     folder.mkdir(parents=True)
     for number in range(5):
         rng = np.random.default_rng(number)
-        labels = np.repeat([1, 2, 3, 2], rng.integers(20, 40, size=4))
+        labels = np.repeat(steps, rng.integers(20, 40, size=len(steps)))
         hands = 3 * np.eye(4)[labels] + rng.normal(size=(len(labels), 4))
         times = np.arange(len(labels)) / 5
         np.savez(folder / f"take{number}.npz", times=times, hands=hands, labels=labels)
+
+
+def test_decoders_are_measured_and_finished_figures_are_kept(tmp_path):
+    write_takes(tmp_path / "data", [1, 2, 3, 2])
     options = ("--work", tmp_path / "work", "--seeds", 1, "--only", "bimacs", "--trained")
     first = run("accuracy.py", tmp_path / "data", *options)
     assert first.returncode == 0, first.stderr
@@ -293,6 +298,49 @@ def test_the_page_of_decoders_has_every_table(tmp_path, monkeypatch):
     assert "+0.5 (−1.0)" in text
     assert text.count("× 1.25") == 6
     assert "mean of 1 not chosen on" in text
+
+
+def test_clusterers_and_samplers_are_measured_and_finished_figures_are_kept(tmp_path):
+    write_takes(tmp_path / "data", [1, 2, 3] * 4)  # more steps than ten moments can show
+    options = ("--work", tmp_path / "work", "--seeds", 1, "--only", "bimacs")
+    first = run("clusterings.py", tmp_path / "data", *options)
+    assert first.returncode == 0, first.stderr
+    by_title = {table[0][0]: table for table in tables(first.stdout)}
+    assert by_title["`strict`"][0][-4:] == ["`finch`", "`tw-finch`", "`ward`", "`procut`"]
+    assert by_title["task"][1][:3] == ["bimacs_zed", "3", "6"]  # true kinds, and K
+    assert by_title["source"][1][:2] == ["Bimacs", "2"]  # of five recordings, two are odd
+    assert by_title["coverage"][1][:2] == ["Bimacs", "2"]
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("*.json")}
+    again = run("clusterings.py", tmp_path / "data", *options)
+    assert again.stdout == first.stdout
+    assert kept == {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("*.json")}
+
+
+def test_the_page_of_clusterings_has_every_table(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import clustering_tables
+    from clustering_tables import DIGITS, METHODS, WAYS
+
+    measured, rng = clustering_tables.MeasuredClusterings(), np.random.default_rng(0)
+    for source, folder in (("Bimacs", "bimacs_zed"), ("OpenPack", "openpack/boxes")):
+        measured.together.takes[source, folder] = {
+            method: [{"strict": f1, "egoprocel": f1 + 10} for f1 in (30.0, 32.0)]
+            for method in METHODS
+        }
+        measured.alone[source] = [dict.fromkeys(METHODS, 40.0)]
+        measured.numbers[source, folder] = {"true": 8, "K": 8, "finch": 4, "tw-finch": 16}
+        measured.shown[source] = [
+            {"found": 12, **{way: {name: rng.random() for name in DIGITS} for way in WAYS}}
+            for _ in range(2)
+        ]
+    monkeypatch.setattr(clustering_tables, "PAGE", tmp_path / "clusterings.md")
+    text = clustering_tables.clusterings_page(measured).read_text()
+    assert "<<" not in text
+    assert "| **error** |  | × 1.00 | × 2.00 | × 2.00 |" in text
+    assert "| bias |  | × 1.00 | × 0.50 | × 2.00 |" in text
+    assert "| ± over seeds | 1.4 | " in text
+    assert "mean of 1 not chosen on" in text
+    assert not [t for t in tables(text) if visible_width(t) > PAGE_WIDTH]
 
 
 def test_the_plain_loop_makes_four_pictures_a_second(tmp_path):
