@@ -214,7 +214,7 @@ def test_the_first_page_has_the_headlines_and_links_to_all_others(result_pages):
     )
     assert row in text
     linked = {f"results/{page}.md" for page in result_pages if page != "results"}
-    linked |= {"results/decoders.md", "results/number.md"}  # of accuracy.py, number_of_kinds.py
+    linked |= {f"results/{page}.md" for page in ("decoders", "number", "clusterings")}  # of others
     assert linked == set(re.findall(r"\((results/[\w-]+\.md)\)", text))
 
 
