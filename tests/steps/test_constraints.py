@@ -76,6 +76,19 @@ def test_one_step_is_cut_between_two_moments_where_most_changes():
     assert steps == [(0, 4, 0), (5, 9, 1)]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_most_changes_where_the_parts_differ_most(seed):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(40, 3)) + rng.normal(size=(4, 3)).repeat(10, axis=0) + 100
+    (_, last, _), _ = found([0] * 40, features=features, different="5,30")
+
+    def between(n):
+        difference = features[:n].mean(axis=0) - features[n:].mean(axis=0)
+        return float(np.square(difference).sum()) * n * (40 - n)
+
+    assert last + 1 == max(range(6, 31), key=between)
+
+
 def test_a_cut_that_would_leave_less_than_the_shortest_step_is_refused():
     with pytest.raises(ConstraintError, match="would be shorter than 2 s"):
         found([0] * 8, different="0,1")

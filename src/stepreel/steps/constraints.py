@@ -109,12 +109,10 @@ def constrained(
         draft.tell_apart(a, b)
     if settings.at_least is not None:
         draft.have(settings.at_least)
-    segments = sorted(draft.segments, key=lambda segment: int(segment.members[0]))
-    draft.segments = segments
     required = frozenset(draft.at(time) for time in settings.contains)
     if settings.top is not None and len(required) > settings.top:
         raise ConstraintError(
             f"{len(required)} steps have to be shown because of --contains, but at most "
             f"{settings.top} may be (--top)"
         )
-    return Constrained(with_segments(key_steps, segments), required)
+    return Constrained(with_segments(key_steps, draft.segments), required)

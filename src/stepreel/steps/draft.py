@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from stepreel.config import KeyStepSettings
 from stepreel.errors import ConstraintError, SettingsError
 from stepreel.steps.key_steps import KeySteps, Segment, segment_of, shortest_step
-from stepreel.types import Clustering, Labels, Recording
+from stepreel.types import Clustering, Recording
 
 T = TypeVar("T")
 Values = NDArray[np.float64]
@@ -35,7 +36,11 @@ def groups_of(pairs: Sequence[tuple[T, T]]) -> list[set[T]]:
 
 
 class Draft:
-    """The segments of one recording while they are changed."""
+    """The segments of one recording, in time order, while they are changed.
+
+    A segment's extent is what a reader sees as the step: from its first moment to its last one.
+    Moments inside that were trimmed or excluded are not among its members.
+    """
 
     def __init__(
         self,
@@ -45,7 +50,7 @@ class Draft:
         settings: KeyStepSettings,
         moment_features: Callable[[], Values],
     ) -> None:
-        self.segments = list(key_steps.segments)
+        self.segments = sorted(key_steps.segments, key=_first)
         self.clustering = clustering
         self.recording = recording
         self.settings = settings
@@ -66,62 +71,80 @@ class Draft:
 
     def at(self, time: float) -> int:
         """Return the segment at a time that has one."""
-        return int(self._owner()[self.moment(time, "")])
+        position = self._position(self.moment(time, ""))
+        assert position is not None, f"no step at {time:g} s"
+        return position
 
-    def _owner(self) -> Labels:
-        owner = np.full(len(self.recording.times), -1, np.int64)
-        for number, segment in enumerate(self.segments):
-            owner[segment.members[0] : segment.members[-1] + 1] = number
-        return owner
+    def _position(self, moment: int) -> int | None:
+        """Return the segment whose extent contains a moment; None if there is none."""
+        position = bisect_right(self.segments, moment, key=_first) - 1
+        is_inside = position >= 0 and moment <= _last(self.segments[position])
+        return position if is_inside else None
 
-    def require(self, time: float, option: str) -> int:
-        """Return the segment at a time; make one if there is none."""
+    def require(self, time: float, option: str) -> None:
+        """Make a segment at a time, if there is none."""
         moment = self.moment(time, option)
-        owner = self._owner()
-        if owner[moment] >= 0:
-            return int(owner[moment])
-        first, last = moment, moment
-        labels = self.clustering.labels
-        kind = int(labels[moment])
-
-        def is_free(n: int) -> bool:
-            return 0 <= n < len(owner) and bool(owner[n] < 0)
-
-        while is_free(first - 1) and labels[first - 1] == kind:
-            first -= 1
-        while is_free(last + 1) and labels[last + 1] == kind:
-            last += 1
-        while last - first + 1 < self.shortest and (is_free(first - 1) or is_free(last + 1)):
-            first, last = first - is_free(first - 1), last + is_free(last + 1)
-        for side in (-1, 1):  # a little of a neighbour that can spare it
-            while last - first + 1 < self.shortest and self._spare(first, last, side):
-                first, last = (first - 1, last) if side < 0 else (first, last + 1)
+        if self._position(moment) is not None:
+            return
+        before, after = self._free_around(moment)
+        kind = int(self.clustering.labels[moment])
+        others = np.flatnonzero(self.clustering.labels[before : after + 1] != kind) + before
+        place = int(np.searchsorted(others, moment))
+        first = int(others[place - 1]) + 1 if place else before
+        last = int(others[place]) - 1 if place < len(others) else after
+        while last - first + 1 < self.shortest and (first > before or last < after):
+            first, last = max(before, first - 1), min(after, last + 1)
+        if (missing := self.shortest - (last - first + 1)) > 0:  # then all that is free is taken
+            first -= self._spare_before(first, missing)
+        if (missing := self.shortest - (last - first + 1)) > 0:
+            last += self._spare_after(last, missing)
         if last - first + 1 < self.shortest:
             raise ConstraintError(
                 f"{option} {time:g}: no step of {self.settings.min_step_seconds:g} s (--shortest) "
                 "fits there between its neighbours"
             )
-        self.segments.append(self._segment(kind, np.arange(first, last + 1)))
-        return len(self.segments) - 1
+        self._insert(self._segment(kind, np.arange(first, last + 1)))
 
-    def _spare(self, first: int, last: int, side: int) -> bool:
-        """Take one moment from the segment beside first..last, if that stays long enough."""
-        moment = first - 1 if side < 0 else last + 1
-        owner = self._owner()
-        if not 0 <= moment < len(owner) or owner[moment] < 0:
-            return False
-        number = int(owner[moment])
-        segment = self.segments[number]
-        left = segment.members[segment.members != moment]
-        if len(left) < self.shortest or moment not in (segment.members[0], segment.members[-1]):
-            return False
-        self.segments[number] = self._segment(segment.cluster, left, segment.confidence)
-        return True
+    def _free_around(self, moment: int) -> tuple[int, int]:
+        """Return the first and last of the moments around a free one that are in no segment."""
+        position = bisect_right(self.segments, moment, key=_first)
+        before = _last(self.segments[position - 1]) + 1 if position else 0
+        is_last = position == len(self.segments)
+        after = len(self.recording.times) if is_last else _first(self.segments[position])
+        return before, after - 1
+
+    def _spare_before(self, first: int, missing: int) -> int:
+        """Take up to so many moments from the segment that ends before `first`; say how many."""
+        position = self._position(first - 1)
+        if position is None:
+            return 0
+        segment = self.segments[position]
+        for number in range(missing, 0, -1):
+            left = segment.members[segment.members < first - number]
+            if len(left) >= self.shortest:
+                self._change(position, left)
+                return number
+        return 0
+
+    def _spare_after(self, last: int, missing: int) -> int:
+        """Take up to so many moments from the segment that starts after `last`; say how many."""
+        position = self._position(last + 1)
+        if position is None:
+            return 0
+        segment = self.segments[position]
+        for number in range(missing, 0, -1):
+            left = segment.members[segment.members > last + number]
+            if len(left) >= self.shortest:
+                self._change(position, left)
+                return number
+        return 0
 
     def part(self, a: float, b: float) -> None:
         """Cut the segment that contains both moments between them, where most changes."""
-        here, there = self.require(a, "--different"), self.require(b, "--different")
-        if here != there:
+        self.require(a, "--different")
+        self.require(b, "--different")
+        here = self.at(a)
+        if here != self.at(b):
             return
         first, last = sorted((self.moment(a, ""), self.moment(b, "")))
         cut = self._best_cut(self.segments[here], first + 1, last)
@@ -139,10 +162,9 @@ class Draft:
     def join(self) -> None:
         """Give segments that are called the same step one kind; those that touch become one."""
         for group in self._joined():
-            first = min(group, key=lambda number: int(self.segments[number].members[0]))
-            kind = self.segments[first].cluster
-            for number in group:
-                self.segments[number] = replace(self.segments[number], cluster=kind)
+            kind = self.segments[min(group)].cluster
+            for position in group:
+                self.segments[position] = replace(self.segments[position], cluster=kind)
         while touching := self._touching():
             here, there = touching
             one, other = self.segments[here], self.segments[there]
@@ -154,9 +176,8 @@ class Draft:
     def _touching(self) -> tuple[int, int] | None:
         """Return two neighbours without a gap that are called the same step."""
         for group in self._joined():
-            order = sorted(group, key=lambda number: int(self.segments[number].members[0]))
-            for here, there in pairwise(order):
-                if self.segments[there].members[0] == self.segments[here].members[-1] + 1:
+            for here, there in pairwise(sorted(group)):
+                if _first(self.segments[there]) == _last(self.segments[here]) + 1:
                     return here, there
         return None
 
@@ -171,8 +192,8 @@ class Draft:
         if self.segments[here].cluster != self.segments[there].cluster:
             return
         new = self._new_kind()
-        for number in {there}.union(*(group for group in groups if there in group)):
-            self.segments[number] = replace(self.segments[number], cluster=new)
+        for position in {there}.union(*(group for group in groups if there in group)):
+            self.segments[position] = replace(self.segments[position], cluster=new)
 
     def have(self, at_least: int) -> None:
         """Cut the longest segments where most changes, until there are enough."""
@@ -180,11 +201,11 @@ class Draft:
             longest = sorted(
                 range(len(self.segments)), key=lambda n: -len(self.segments[n].members)
             )
-            for number in longest:
-                members = self.segments[number].members
-                cut = self._best_cut(self.segments[number], int(members[0]) + 1, int(members[-1]))
+            for position in longest:
+                segment = self.segments[position]
+                cut = self._best_cut(segment, _first(segment) + 1, _last(segment))
                 if cut is not None:
-                    self._cut(number, cut, kind=self.segments[number].cluster)
+                    self._cut(position, cut, kind=segment.cluster)
                     break
             else:
                 raise ConstraintError(
@@ -193,30 +214,35 @@ class Draft:
                 )
 
     def _best_cut(self, segment: Segment, first: int, last: int) -> int | None:
-        """Return the moment in first..last before which most changes; None if parts are short."""
+        """Return the moment in first..last before which most changes; None if parts are short.
+
+        Of all places to cut it is the one with the greatest variance between the two parts.
+        """
         members = segment.members
-        places = [
-            n
-            for n in range(self.shortest, len(members) - self.shortest + 1)
-            if first <= members[n] <= last
-        ]
-        if not places:
+        n_members = len(members)
+        before = np.arange(self.shortest, n_members - self.shortest + 1)
+        before = before[(first <= members[before]) & (members[before] <= last)]
+        if not len(before):
             return None
         features = self.moment_features()[members]
-        changes = [
-            float(np.square(features[:n].mean(axis=0) - features[n:].mean(axis=0)).sum())
-            * n
-            * (len(members) - n)
-            for n in places
-        ]
-        return int(members[places[int(np.argmax(changes))]])
+        sums = (features - features.mean(axis=0)).cumsum(axis=0)[before - 1]
+        changes = np.square(sums).sum(axis=1) / (before * (n_members - before))
+        return int(members[before[np.argmax(changes)]])
 
-    def _cut(self, number: int, moment: int, *, kind: int) -> None:
-        segment = self.segments[number]
+    def _cut(self, position: int, moment: int, *, kind: int) -> None:
+        segment = self.segments[position]
         before = segment.members[segment.members < moment]
         after = segment.members[segment.members >= moment]
-        self.segments[number] = self._segment(segment.cluster, before, segment.confidence)
-        self.segments.append(self._segment(kind, after, segment.confidence))
+        self._change(position, before)
+        self._insert(self._segment(kind, after, segment.confidence))
+
+    def _change(self, position: int, members: Members) -> None:
+        segment = self.segments[position]
+        self.segments[position] = self._segment(segment.cluster, members, segment.confidence)
+
+    def _insert(self, segment: Segment) -> None:
+        position = bisect_right(self.segments, _first(segment), key=_first)
+        self.segments.insert(position, segment)
 
     def _new_kind(self) -> int:
         self.next_kind += 1
@@ -224,3 +250,11 @@ class Draft:
 
     def _segment(self, kind: int, members: Members, confidence: float = 0.0) -> Segment:
         return replace(segment_of(self.clustering, kind, members), confidence=confidence)
+
+
+def _first(segment: Segment) -> int:
+    return int(segment.members[0])
+
+
+def _last(segment: Segment) -> int:
+    return int(segment.members[-1])
