@@ -18,9 +18,9 @@ from stepreel.steps.key_steps import pick_key_steps
 from stepreel.steps.samplers.sample import sample_steps
 
 
-def found(labels, *, features=None, **demanded):
+def found(labels, **demanded):
     """Return (first, last, kind) of the steps of a recording with a moment per second."""
-    constrained_steps, _ = both(labels, features=features, **demanded)
+    constrained_steps, _ = both(labels, **demanded)
     return extents(constrained_steps.key_steps)
 
 
@@ -28,13 +28,13 @@ def extents(key_steps):
     return [(int(s.members[0]), int(s.members[-1]), s.cluster) for s in key_steps.segments]
 
 
-def both(labels, *, features=None, **demanded):
+def both(labels, *, features=None, times=None, split_gap_seconds=1.5, **demanded):
     labels = np.asarray(labels)
     if features is None:
         features = labels[:, None].astype(float)
-    times = np.arange(len(labels), dtype=float)
+    times = np.arange(len(labels), dtype=float) if times is None else np.asarray(times)
     recording = recording_from_arrays("r", times, {"a": features})
-    choice = KeyStepSettings(min_step_seconds=2, split_gap_seconds=1.5, **demanded)
+    choice = KeyStepSettings(min_step_seconds=2, split_gap_seconds=split_gap_seconds, **demanded)
     clustering = from_labels(recording, labels, int(labels.max()) + 1)
     picked = pick_key_steps(clustering, choice, moment_seconds=1.0)
     check_constraints(choice, 1)
@@ -128,6 +128,38 @@ def test_the_budget_that_is_left_goes_to_other_steps():
     _, shown = both(STEPS, contains="13", budget_seconds=8.5)
     assert len(shown.segments) == 2
     assert extents(shown)[-1] == (12, 15, 2)
+
+
+TWO_PARTS = [*range(4), *range(8, 12)]  # seconds; nothing was recorded from 4 s to 8 s
+
+
+def test_a_moment_at_which_nothing_was_recorded_is_refused():
+    for moment in ("4", "6.5", "7.999"):
+        with pytest.raises(SettingsError, match="nothing was recorded from 4 s to 8 s"):
+            both([0] * 8, times=TWO_PARTS, contains=moment)
+    assert found([0] * 8, times=TWO_PARTS, contains="3.9,8") == [(0, 3, 0), (4, 7, 0)]
+    assert found([0] * 8, times=TWO_PARTS, contains="11.9") == [(0, 3, 0), (4, 7, 0)]
+    with pytest.raises(SettingsError, match=r"the recording lasts 12\.0 s"):
+        both([0] * 8, times=TWO_PARTS, contains="12")
+
+
+def test_no_step_is_made_or_joined_across_a_gap():
+    assert found([0] * 8, times=TWO_PARTS, same="3,8") == [(0, 3, 0), (4, 7, 0)]
+    labels = [0, 0, 0, 1, 1, 2, 2, 2]
+    assert found(labels, times=TWO_PARTS) == [(0, 2, 0), (5, 7, 2)]
+    assert found(labels, times=TWO_PARTS, contains="8") == [(0, 2, 0), (4, 5, 1), (6, 7, 2)]
+
+
+def test_times_that_are_not_quite_regular_leave_no_gaps():
+    times = [0.0, 1.0, 2.1, 3.0, 4.0, 5.0]
+    assert found([0] * 6, times=times, contains="2.05") == [(0, 5, 0)]
+
+
+def test_a_step_that_a_storyboard_starts_at_a_moment_contains_it():
+    times = np.arange(8) + 0.0004  # from 4.0004 s, which is 4 s there
+    times[0] = 0
+    _, shown = both([0, 0, 0, 0, 1, 1, 1, 1], times=times, contains="4", top=1)
+    assert extents(shown) == [(4, 7, 1)]
 
 
 @pytest.mark.parametrize(

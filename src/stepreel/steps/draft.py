@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import KeyStepSettings
-from stepreel.errors import ConstraintError, SettingsError
+from stepreel.errors import ConstraintError
+from stepreel.steps.extents import Extents
 from stepreel.steps.key_steps import KeySteps, Segment, segment_of, shortest_step
 from stepreel.types import Clustering, Recording
 
@@ -52,26 +53,19 @@ class Draft:
     ) -> None:
         self.segments = sorted(key_steps.segments, key=_first)
         self.clustering = clustering
-        self.recording = recording
+        self.extents = Extents(recording)
         self.settings = settings
         self.moment_features = moment_features
         self.shortest = max(1, shortest_step(settings, moment_seconds=recording.moment_seconds))
+        gaps = np.flatnonzero(np.diff(recording.times) > settings.split_gap_seconds) + 1
+        self.stretches = np.array([0, *gaps, len(recording.times)])  # between gaps in time
         self.next_kind = (
             max([clustering.n_clusters - 1, *(segment.cluster for segment in self.segments)]) + 1
         )
 
-    def moment(self, time: float, option: str) -> int:
-        """Return the moment at a time; SettingsError if the recording does not have it."""
-        if not 0 <= time < self.recording.duration_seconds:
-            raise SettingsError(
-                f"{option} {time:g}: the recording lasts {self.recording.duration_seconds:.1f} s; "
-                "expected a moment of it, in seconds"
-            )
-        return max(0, int(np.searchsorted(self.recording.times, time, side="right")) - 1)
-
     def at(self, time: float) -> int:
         """Return the segment at a time that has one."""
-        position = self._position(self.moment(time, ""))
+        position = self._position(self.extents.moment_at(time, ""))
         assert position is not None, f"no step at {time:g} s"
         return position
 
@@ -83,7 +77,7 @@ class Draft:
 
     def require(self, time: float, option: str) -> None:
         """Make a segment at a time, if there is none."""
-        moment = self.moment(time, option)
+        moment = self.extents.moment_at(time, option)
         if self._position(moment) is not None:
             return
         before, after = self._free_around(moment)
@@ -106,17 +100,21 @@ class Draft:
         self._insert(self._segment(kind, np.arange(first, last + 1)))
 
     def _free_around(self, moment: int) -> tuple[int, int]:
-        """Return the first and last of the moments around a free one that are in no segment."""
+        """Return the first and last moment around a free one without a segment or a gap in time."""
         position = bisect_right(self.segments, moment, key=_first)
         before = _last(self.segments[position - 1]) + 1 if position else 0
         is_last = position == len(self.segments)
-        after = len(self.recording.times) if is_last else _first(self.segments[position])
-        return before, after - 1
+        after = len(self.extents.times) if is_last else _first(self.segments[position])
+        stretch = int(np.searchsorted(self.stretches, moment, side="right"))
+        return (
+            max(before, int(self.stretches[stretch - 1])),
+            min(after, int(self.stretches[stretch])) - 1,
+        )
 
     def _spare_before(self, first: int, missing: int) -> int:
         """Take up to so many moments from the segment that ends before `first`; say how many."""
         position = self._position(first - 1)
-        if position is None:
+        if position is None or first in self.stretches:
             return 0
         segment = self.segments[position]
         for number in range(missing, 0, -1):
@@ -129,7 +127,7 @@ class Draft:
     def _spare_after(self, last: int, missing: int) -> int:
         """Take up to so many moments from the segment that starts after `last`; say how many."""
         position = self._position(last + 1)
-        if position is None:
+        if position is None or last + 1 in self.stretches:
             return 0
         segment = self.segments[position]
         for number in range(missing, 0, -1):
@@ -146,7 +144,7 @@ class Draft:
         here = self.at(a)
         if here != self.at(b):
             return
-        first, last = sorted((self.moment(a, ""), self.moment(b, "")))
+        first, last = sorted(self.extents.moment_at(time, "--different") for time in (a, b))
         cut = self._best_cut(self.segments[here], first + 1, last)
         if cut is None:
             raise ConstraintError(
@@ -177,7 +175,8 @@ class Draft:
         """Return two neighbours without a gap that are called the same step."""
         for group in self._joined():
             for here, there in pairwise(sorted(group)):
-                if _first(self.segments[there]) == _last(self.segments[here]) + 1:
+                edge = _first(self.segments[there])
+                if edge == _last(self.segments[here]) + 1 and edge not in self.stretches:
                     return here, there
         return None
 
