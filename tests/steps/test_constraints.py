@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -28,7 +29,11 @@ def extents(key_steps):
     return [(int(s.members[0]), int(s.members[-1]), s.cluster) for s in key_steps.segments]
 
 
-def both(labels, *, features=None, times=None, split_gap_seconds=1.5, **demanded):
+def both(labels, *, features=None, times=None, holes=(), split_gap_seconds=1.5, **demanded):
+    """Return steps that meet what is demanded, and those of them that are shown.
+
+    holes  moments that were trimmed
+    """
     labels = np.asarray(labels)
     if features is None:
         features = labels[:, None].astype(float)
@@ -36,6 +41,8 @@ def both(labels, *, features=None, times=None, split_gap_seconds=1.5, **demanded
     recording = recording_from_arrays("r", times, {"a": features})
     choice = KeyStepSettings(min_step_seconds=2, split_gap_seconds=split_gap_seconds, **demanded)
     clustering = from_labels(recording, labels, int(labels.max()) + 1)
+    uncertain = np.isin(np.arange(len(labels)), holes)
+    clustering = replace(clustering, uncertain=uncertain)
     picked = pick_key_steps(clustering, choice, moment_seconds=1.0)
     check_constraints(choice, 1)
     got = constrained(picked, clustering, recording, choice, lambda: np.asarray(features))
@@ -160,6 +167,36 @@ def test_a_step_that_a_storyboard_starts_at_a_moment_contains_it():
     times[0] = 0
     _, shown = both([0, 0, 0, 0, 1, 1, 1, 1], times=times, contains="4", top=1)
     assert extents(shown) == [(4, 7, 1)]
+
+
+def test_a_cut_gives_trimmed_moments_between_the_parts_to_one_of_them():
+    features = np.array([0.0, 0, 0, 0, 0, 0, 5, 5, 5])[:, None]
+    whole = {"features": features, "holes": (3, 4, 5), "split_gap_seconds": 5}
+    assert found([0] * 9, **whole) == [(0, 8, 0)]
+    for a, b, edge in ((1, 3, 3), (3, 5, 4), (4, 5, 5), (5, 7, 6)):
+        steps = found([0] * 9, **whole, different=f"{a},{b}")
+        assert steps == [(0, edge - 1, 0), (edge, 8, 1)]
+    got, _ = both([0] * 9, **whole, different="4,5")
+    before, after = got.key_steps.segments
+    assert before.members.tolist() == [0, 1, 2, 3, 4]
+    assert after.members.tolist() == [5, 6, 7, 8]
+    assert before.nearest in (0, 1, 2)  # a trimmed moment does not show a step
+
+
+def test_a_step_that_spares_a_moment_keeps_its_trimmed_ones():
+    labels = [0, 0, 0, 0, 0, 0, 1, 2, 2]
+    steps = {"holes": (3, 4), "split_gap_seconds": 5}
+    assert found(labels, **steps) == [(0, 5, 0), (7, 8, 2)]
+    assert found(labels, **steps, contains="6,4") == [(0, 4, 0), (5, 6, 1), (7, 8, 2)]
+
+
+def test_a_step_that_is_too_short_stays_only_if_it_is_all_there_is():
+    flicker = [0, 1, 0, 1, 0, 1]
+    assert found(flicker) == [(0, 0, 0)]
+    assert found(flicker, contains="0") == [(0, 0, 0)]
+    assert found(flicker, at_least=1) == [(0, 0, 0)]
+    assert found(flicker, contains="3") == [(2, 4, 1)]
+    assert found(flicker, contains="0,4") == [(0, 1, 0), (3, 5, 0)]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ contains a demanded moment always is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from stepreel.config import KeyStepSettings, Settings
 from stepreel.errors import ConstraintError, SettingsError
 from stepreel.steps.draft import Draft, groups_of
-from stepreel.steps.key_steps import KeySteps, with_segments
+from stepreel.steps.extents import Extents
+from stepreel.steps.key_steps import KeySteps, Segment, with_segments
 from stepreel.types import Clustering, Recording
 
 Values = NDArray[np.float64]
@@ -96,6 +97,9 @@ def constrained(
     """
     if not has_constraints(settings):
         return Constrained(key_steps, frozenset())
+    extents = Extents(recording)
+    if not unmet(key_steps.segments, extents, settings):
+        return _shown(key_steps, extents, settings)
     draft = Draft(key_steps, clustering, recording, settings, moment_features)
     for time in settings.contains:
         draft.require(time, "--contains")
@@ -109,10 +113,50 @@ def constrained(
         draft.tell_apart(a, b)
     if settings.at_least is not None:
         draft.have(settings.at_least)
-    required = frozenset(draft.at(time) for time in settings.contains)
+    if problem := unmet(draft.segments, extents, settings):
+        raise ConstraintError(problem)
+    return _shown(with_segments(key_steps, draft.segments), extents, settings)
+
+
+def _shown(key_steps: KeySteps, extents: Extents, settings: KeyStepSettings) -> Constrained:
+    """Return steps with those that have to be shown, which contain a moment of --contains."""
+    demanded = [extents.segment_at(key_steps.segments, time) for time in settings.contains]
+    required = frozenset(
+        n for n, segment in enumerate(key_steps.segments) if any(segment is d for d in demanded)
+    )
     if settings.top is not None and len(required) > settings.top:
         raise ConstraintError(
             f"{len(required)} steps have to be shown because of --contains, but at most "
             f"{settings.top} may be (--top)"
         )
-    return Constrained(with_segments(key_steps, draft.segments), required)
+    return Constrained(key_steps, required)
+
+
+def unmet(segments: Sequence[Segment], extents: Extents, settings: KeyStepSettings) -> str | None:
+    """Return what segments, shown or not, do not meet; None if they meet everything.
+
+    SettingsError if something is demanded where nothing was recorded.
+    """
+
+    def kind_at(time: float, option: str) -> int | None:
+        extents.moment_at(time, option)
+        segment = extents.segment_at(segments, time)
+        return None if segment is None else segment.cluster
+
+    demands: list[tuple[str, tuple[float, ...]]]
+    demands = [("--contains", (time,)) for time in settings.contains]
+    demands += [("--same", pair) for pair in settings.same]
+    demands += [("--different", pair) for pair in settings.different]
+    for option, times in demands:
+        demand = f"{option} {','.join(f'{time:g}' for time in times)}"
+        kinds = [kind_at(time, option) for time in times]
+        for time, kind in zip(times, kinds, strict=True):
+            if kind is None:
+                return f"{demand}: no step could be made to contain {time:g} s"
+        if option == "--same" and len(set(kinds)) > 1:
+            return f"{demand}: the steps there could not be made one"
+        if option == "--different" and len(set(kinds)) == 1:
+            return f"{demand}: the steps there could not be told apart"
+    if len(segments) < (settings.at_least or 0):
+        return f"--at-least {settings.at_least}: there are only {len(segments)} steps"
+    return None

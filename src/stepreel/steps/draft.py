@@ -51,12 +51,14 @@ class Draft:
         settings: KeyStepSettings,
         moment_features: Callable[[], Values],
     ) -> None:
-        self.segments = sorted(key_steps.segments, key=_first)
         self.clustering = clustering
         self.extents = Extents(recording)
         self.settings = settings
         self.moment_features = moment_features
         self.shortest = max(1, shortest_step(settings, moment_seconds=recording.moment_seconds))
+        # If every segment is too short, the longest one is there nevertheless; here it is dropped.
+        long = [s for s in key_steps.segments if len(s.members) >= self.shortest]
+        self.segments = sorted(long, key=_first)
         gaps = np.flatnonzero(np.diff(recording.times) > settings.split_gap_seconds) + 1
         self.stretches = np.array([0, *gaps, len(recording.times)])  # between gaps in time
         self.next_kind = (
@@ -116,9 +118,9 @@ class Draft:
         position = self._position(first - 1)
         if position is None or first in self.stretches:
             return 0
-        segment = self.segments[position]
-        for number in range(missing, 0, -1):
-            left = segment.members[segment.members < first - number]
+        members = self.segments[position].members
+        for number in range(min(missing, first - 1 - int(members[0])), 0, -1):
+            left, _ = parts_of(members, first - number)
             if len(left) >= self.shortest:
                 self._change(position, left)
                 return number
@@ -129,9 +131,9 @@ class Draft:
         position = self._position(last + 1)
         if position is None or last + 1 in self.stretches:
             return 0
-        segment = self.segments[position]
-        for number in range(missing, 0, -1):
-            left = segment.members[segment.members > last + number]
+        members = self.segments[position].members
+        for number in range(min(missing, int(members[-1]) - last - 1), 0, -1):
+            _, left = parts_of(members, last + 1 + number)
             if len(left) >= self.shortest:
                 self._change(position, left)
                 return number
@@ -217,21 +219,22 @@ class Draft:
 
         Of all places to cut it is the one with the greatest variance between the two parts.
         """
-        members = segment.members
-        n_members = len(members)
-        before = np.arange(self.shortest, n_members - self.shortest + 1)
-        before = before[(first <= members[before]) & (members[before] <= last)]
-        if not len(before):
+        members, moments = segment.members, np.arange(first, last + 1)
+        before = np.searchsorted(members, moments)  # so many members are in the first part
+        length = before + moments - 1 - members[before - 1]  # with moments between the parts
+        other_length = len(members) - before + members[before] - moments
+        is_long = np.minimum(length, other_length) >= self.shortest
+        moments, before = moments[is_long], before[is_long]
+        if not len(moments):
             return None
         features = self.moment_features()[members]
         sums = (features - features.mean(axis=0)).cumsum(axis=0)[before - 1]
-        changes = np.square(sums).sum(axis=1) / (before * (n_members - before))
-        return int(members[before[np.argmax(changes)]])
+        changes = np.square(sums).sum(axis=1) / (before * (len(members) - before))
+        return int(moments[np.argmax(changes)])
 
     def _cut(self, position: int, moment: int, *, kind: int) -> None:
         segment = self.segments[position]
-        before = segment.members[segment.members < moment]
-        after = segment.members[segment.members >= moment]
+        before, after = parts_of(segment.members, moment)
         self._change(position, before)
         self._insert(self._segment(kind, after, segment.confidence))
 
@@ -248,7 +251,24 @@ class Draft:
         return self.next_kind - 1
 
     def _segment(self, kind: int, members: Members, confidence: float = 0.0) -> Segment:
-        return replace(segment_of(self.clustering, kind, members), confidence=confidence)
+        """Return moments as a segment; those that were left out do not stand for it."""
+        kept = members[self.clustering.kept[members]]
+        segment = segment_of(self.clustering, kind, kept if len(kept) else members)
+        return replace(segment, members=members, confidence=confidence)
+
+
+def parts_of(members: Members, moment: int) -> tuple[Members, Members]:
+    """Cut before a moment; both parts get the moments up to there, so that nothing is uncovered.
+
+    >>> [part.tolist() for part in parts_of(np.array([0, 1, 5, 6]), 3)]
+    [[0, 1, 2], [3, 4, 5, 6]]
+    """
+    n_before = int(np.searchsorted(members, moment))
+    before, after = members[:n_before], members[n_before:]
+    return (
+        np.concatenate([before, np.arange(before[-1] + 1, moment)]),
+        np.concatenate([np.arange(moment, after[0]), after]),
+    )
 
 
 def _first(segment: Segment) -> int:
