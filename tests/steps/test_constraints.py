@@ -190,6 +190,16 @@ def test_a_step_that_spares_a_moment_keeps_its_trimmed_ones():
     assert found(labels, **steps, contains="6,4") == [(0, 4, 0), (5, 6, 1), (7, 8, 2)]
 
 
+def test_a_demanded_moment_is_never_spared():
+    labels = [0, 0, 0, 0, 1, 2, 2, 2, 2]
+    assert found(labels, contains="4") == [(0, 2, 0), (3, 4, 1), (5, 8, 2)]
+    assert found(labels, contains="4,3") == [(0, 3, 0), (4, 5, 1), (6, 8, 2)]
+    for demanded in ({"different": "3,4"}, {"different": "4,3"}, {"different": "3,8;4,0"}):
+        assert found(labels, **demanded) == [(0, 3, 0), (4, 5, 1), (6, 8, 2)]
+    with pytest.raises(ConstraintError, match="--different 4: no step of 2 s"):
+        found(labels, different="3,4;5,8")
+
+
 def test_a_step_that_is_too_short_stays_only_if_it_is_all_there_is():
     flicker = [0, 1, 0, 1, 0, 1]
     assert found(flicker) == [(0, 0, 0)]

@@ -98,6 +98,9 @@ def constrained(
     if not has_constraints(settings):
         return Constrained(key_steps, frozenset())
     extents = Extents(recording)
+    for option, times in _demands(settings):
+        for time in times:
+            extents.moment_at(time, option)
     if not unmet(key_steps.segments, extents, settings):
         return _shown(key_steps, extents, settings)
     draft = Draft(key_steps, clustering, recording, settings, moment_features)
@@ -132,24 +135,25 @@ def _shown(key_steps: KeySteps, extents: Extents, settings: KeyStepSettings) -> 
     return Constrained(key_steps, required)
 
 
+def _demands(settings: KeyStepSettings) -> list[tuple[str, tuple[float, ...]]]:
+    """Return what is demanded of moments: the option, and their times."""
+    return [
+        *(("--contains", (time,)) for time in settings.contains),
+        *(("--same", pair) for pair in settings.same),
+        *(("--different", pair) for pair in settings.different),
+    ]
+
+
 def unmet(segments: Sequence[Segment], extents: Extents, settings: KeyStepSettings) -> str | None:
-    """Return what segments, shown or not, do not meet; None if they meet everything.
+    """Return what segments, shown or not, do not meet; None if they meet everything."""
 
-    SettingsError if something is demanded where nothing was recorded.
-    """
-
-    def kind_at(time: float, option: str) -> int | None:
-        extents.moment_at(time, option)
+    def kind_at(time: float) -> int | None:
         segment = extents.segment_at(segments, time)
         return None if segment is None else segment.cluster
 
-    demands: list[tuple[str, tuple[float, ...]]]
-    demands = [("--contains", (time,)) for time in settings.contains]
-    demands += [("--same", pair) for pair in settings.same]
-    demands += [("--different", pair) for pair in settings.different]
-    for option, times in demands:
+    for option, times in _demands(settings):
         demand = f"{option} {','.join(f'{time:g}' for time in times)}"
-        kinds = [kind_at(time, option) for time in times]
+        kinds = [kind_at(time) for time in times]
         for time, kind in zip(times, kinds, strict=True):
             if kind is None:
                 return f"{demand}: no step could be made to contain {time:g} s"

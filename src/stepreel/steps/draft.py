@@ -54,6 +54,9 @@ class Draft:
         self.clustering = clustering
         self.extents = Extents(recording)
         self.settings = settings
+        pairs = [*settings.same, *settings.different]
+        times = {*settings.contains, *(time for pair in pairs for time in pair)}
+        self.demanded = {self.extents.moment_at(time, "") for time in times}
         self.moment_features = moment_features
         self.shortest = max(1, shortest_step(settings, moment_seconds=recording.moment_seconds))
         # If every segment is too short, the longest one is there nevertheless; here it is dropped.
@@ -97,7 +100,7 @@ class Draft:
         if last - first + 1 < self.shortest:
             raise ConstraintError(
                 f"{option} {time:g}: no step of {self.settings.min_step_seconds:g} s (--shortest) "
-                "fits there between its neighbours"
+                "fits there between its neighbours and other demanded moments"
             )
         self._insert(self._segment(kind, np.arange(first, last + 1)))
 
@@ -119,7 +122,8 @@ class Draft:
         if position is None or first in self.stretches:
             return 0
         members = self.segments[position].members
-        for number in range(min(missing, first - 1 - int(members[0])), 0, -1):
+        spared = first - 1 - max([int(members[0]), *self._demanded(members)])
+        for number in range(min(missing, spared), 0, -1):
             left, _ = parts_of(members, first - number)
             if len(left) >= self.shortest:
                 self._change(position, left)
@@ -132,12 +136,17 @@ class Draft:
         if position is None or last + 1 in self.stretches:
             return 0
         members = self.segments[position].members
-        for number in range(min(missing, int(members[-1]) - last - 1), 0, -1):
+        spared = min([int(members[-1]), *self._demanded(members)]) - last - 1
+        for number in range(min(missing, spared), 0, -1):
             _, left = parts_of(members, last + 1 + number)
             if len(left) >= self.shortest:
                 self._change(position, left)
                 return number
         return 0
+
+    def _demanded(self, members: Members) -> list[int]:
+        """Return the moments of an extent that something is demanded of; they stay in it."""
+        return [moment for moment in self.demanded if members[0] <= moment <= members[-1]]
 
     def part(self, a: float, b: float) -> None:
         """Cut the segment that contains both moments between them, where most changes."""
@@ -186,10 +195,11 @@ class Draft:
         """Give the later of two segments of one kind, and what is the same step, a new kind."""
         here, there = self.at(a), self.at(b)
         groups = self._joined()
-        if here == there or any(here in group and there in group for group in groups):
+        if any(here in group and there in group for group in groups):
             raise ConstraintError(
                 f"--different {a:g},{b:g}: --same makes the steps there one and the same"
             )
+        assert here != there, "they were cut apart, and only --same joins steps again"
         if self.segments[here].cluster != self.segments[there].cluster:
             return
         new = self._new_kind()
