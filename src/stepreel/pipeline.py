@@ -34,6 +34,7 @@ from stepreel.result import OtherNumber, Result, Together
 from stepreel.steps.confidence import rate_steps
 from stepreel.steps.constraints import (
     check_constraints,
+    check_shown,
     check_steps_fit,
     constrained,
     without_constraints,
@@ -227,6 +228,7 @@ def find_task_steps(
         features = partial(task_steps.features, position)
         demanded = constrained(rated[position], clusterings[position], recording, choice, features)
         sampled = sample_steps(demanded.key_steps, recording, choice, features, demanded.required)
+        check_shown(sampled, recording, choice)
         shown.append(explain_steps(sampled, task_steps, position))
     embeddings: Sequence[FeatureTrack | None] = learned.embeddings or [None] * len(recordings)
     names = tuple((recording.name, recording.fingerprint) for recording in recordings)

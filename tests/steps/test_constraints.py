@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stepreel.config import KeyStepSettings
 from stepreel.errors import ConstraintError, SettingsError
 from stepreel.features.feature_files import recording_from_arrays
-from stepreel.steps.constraints import check_constraints, constrained
+from stepreel.steps.constraints import check_constraints, check_shown, constrained
 from stepreel.steps.decoders.base import from_labels
 from stepreel.steps.key_steps import pick_key_steps
 from stepreel.steps.samplers.sample import sample_steps
@@ -49,6 +49,7 @@ def both(labels, *, features=None, times=None, holes=(), split_gap_seconds=1.5, 
     shown = sample_steps(
         got.key_steps, recording, choice, lambda: np.asarray(features), got.required
     )
+    check_shown(shown, recording, choice)
     return got, shown
 
 
@@ -207,6 +208,15 @@ def test_a_step_that_is_too_short_stays_only_if_it_is_all_there_is():
     assert found(flicker, at_least=1) == [(0, 0, 0)]
     assert found(flicker, contains="3") == [(2, 4, 1)]
     assert found(flicker, contains="0,4") == [(0, 1, 0), (3, 5, 0)]
+
+
+def test_at_least_so_many_steps_are_shown_within_the_budget():
+    _, shown = both(STEPS, at_least=3, budget_seconds=12)
+    assert len(shown.segments) == 3
+    with pytest.raises(ConstraintError, match=r"2 of the 4 .* the 3 shortest ones last 12\.0 s"):
+        both(STEPS, at_least=3, budget_seconds=11)
+    with pytest.raises(ConstraintError, match=r"1 of the 4 .* the 4 shortest ones last 16\.0 s"):
+        both(STEPS, at_least=4, contains="5", budget_seconds=4)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from stepreel.errors import ConstraintError, SettingsError
 from stepreel.steps.draft import Draft, groups_of
 from stepreel.steps.extents import Extents
 from stepreel.steps.key_steps import KeySteps, Segment, with_segments
+from stepreel.steps.samplers.base import ROUNDING, seconds_of
 from stepreel.types import Clustering, Recording
 
 Values = NDArray[np.float64]
@@ -164,3 +165,25 @@ def unmet(segments: Sequence[Segment], extents: Extents, settings: KeyStepSettin
     if len(segments) < (settings.at_least or 0):
         return f"--at-least {settings.at_least}: there are only {len(segments)} steps"
     return None
+
+
+def check_shown(shown: KeySteps, recording: Recording, settings: KeyStepSettings) -> None:
+    """Raise ConstraintError if steps that were chosen to be shown do not meet the settings."""
+    extents = Extents(recording)
+    for time in settings.contains:
+        if extents.segment_at(shown.segments, time) is None:
+            raise ConstraintError(f"--contains {time:g}: the step there could not be shown")
+    n_shown, at_least = len(shown.segments), settings.at_least or 0
+    if n_shown >= at_least:
+        return
+    found = [*shown.segments, *shown.hidden]
+    limit = "others do not fit"
+    if settings.budget_seconds is not None:
+        shortest = float(np.sort(seconds_of(found, recording))[:at_least].sum())
+        limit = f"together they may last {settings.budget_seconds:g} s (--budget)"
+        if shortest > settings.budget_seconds + ROUNDING:
+            limit += f", and the {at_least} shortest ones last {shortest:.1f} s"
+    raise ConstraintError(
+        f"--at-least {at_least}: {n_shown} of the {len(found)} steps found are shown "
+        f"(--sample {settings.sample}): {limit}"
+    )
