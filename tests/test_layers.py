@@ -16,6 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "stepreel"
 LAYERS = (
     ("version", "errors", "validation"),
     ("setting_values",),
+    ("derived",),
     ("types", "config"),
     ("system",),
     ("video",),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stepreel.derived import Derived
 
 Floats = NDArray[np.float32]
 Seconds = NDArray[np.float64]
@@ -176,43 +178,6 @@ def cues_and_widths(widths: Mapping[str, int]) -> str:
     'hands (26), gaze (3)'
     """
     return ", ".join(f"{cue} ({width})" for cue, width in widths.items())
-
-
-@dataclass(frozen=True)
-class Derived:
-    """Arrays made from the tracks of a recording; each is made once, and can be kept with it.
-
-    A name has to tell everything that its array depends on besides the tracks.
-
-    prefix  begins all names: what is made from a part of the tracks has others
-    """
-
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    prefix: str = ""
-
-    def part(self, name: str) -> Derived:
-        """Return where arrays made from a part of the tracks are kept."""
-        return Derived(self.arrays, f"{self.prefix}{name}/")
-
-    def get(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return an array; make it if it is not there yet."""
-        name = self.prefix + name
-        if name not in self.arrays:
-            self.arrays[name] = make()
-        return self.arrays[name]
-
-    def get_all(
-        self, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]
-    ) -> dict[str, NDArray[Any]]:
-        """Return arrays that are made together, by the names that `make` gives them."""
-        prefix = f"{self.prefix}{name}/"
-        if not any(key.startswith(prefix) for key in self.arrays):
-            self.arrays.update({prefix + key: array for key, array in make().items()})
-        return {
-            key.removeprefix(prefix): array
-            for key, array in self.arrays.items()
-            if key.startswith(prefix)
-        }
 
 
 class Recording(Protocol):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.derived import Derived
 from stepreel.errors import RecordingError
 from stepreel.features.array_files import (
     READERS,
@@ -27,7 +28,6 @@ from stepreel.features.array_files import (
 )
 from stepreel.types import (
     LONGEST_SECONDS,
-    Derived,
     FeatureTrack,
     Mask,
     Recording,

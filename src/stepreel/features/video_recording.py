@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stepreel.types import Derived, FeatureTrack, Seconds, VideoFile
+from stepreel.derived import Derived
+from stepreel.types import FeatureTrack, Seconds, VideoFile
 from stepreel.video.previews import Previews
 
 

@@ -247,7 +247,7 @@ def projected_features(recording: Recording) -> ProjectedFeatures:
     This keeps distances approximately, and a long recording has gigabytes of features. Every cue
     counts the same, whatever its width. Invalid moments are 0, the mean.
     """
-    kept = recording.derived.get_all("projected", lambda: _projected(recording))
+    kept = recording.derived.get_all(("projected",), lambda: _projected(recording))
     by_cue = {cue: kept[cue].astype(np.float64) for cue in recording.tracks}
     return ProjectedFeatures(np.sum(list(by_cue.values()), axis=0), by_cue)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.derived import Derived
 from stepreel.errors import OutputError
 from stepreel.features.feature_files import FeatureRecording
 from stepreel.features.video_recording import VideoRecording
@@ -27,7 +28,7 @@ from stepreel.tuning.card import (
     write_card,
 )
 from stepreel.tuning.kept_files import keep_arrays, keep_file, remove_others
-from stepreel.types import Clustering, Derived, FeatureTrack, Recording, VideoFile
+from stepreel.types import Clustering, FeatureTrack, Recording, VideoFile
 from stepreel.video.previews import Previews
 
 PER_MOMENT = ("labels", "distances", "certainty", "excluded", "uncertain")
@@ -104,15 +105,18 @@ def _card(found: FoundSteps, kept: Path, file: str | None) -> KeptCard:
         embedding=None
         if found.embedding is None
         else keep_arrays(_track_arrays(found.embedding), kept, "embedding"),
-        derived=keep_arrays(recording.derived.arrays, kept, "derived")
-        if recording.derived.arrays
-        else None,
+        derived=_keep_derived(recording.derived, kept),
         decodings=[_keep_decoding(decoding, kept) for decoding in found.decodings],
         of_model=found.of_model,
         task=[fingerprint for _, fingerprint in found.task],
         task_names=[name for name, _ in found.task],
         titles=found.kind_titles or {},
     )
+
+
+def _keep_derived(derived: Derived, kept: Path) -> str | None:
+    arrays = derived.arrays()
+    return keep_arrays(arrays, kept, "derived") if arrays else None
 
 
 def _keep_decoding(found: FoundDecoding, kept: Path) -> KeptDecoding:
@@ -182,7 +186,7 @@ def _stacked(clusterings: Sequence[Clustering]) -> dict[str, NDArray[Any]]:
 def load_recording(folder: Path, card: KeptCard) -> Recording:
     """Return a recording from what its output folder keeps; OutputError if that is damaged."""
     tracks = {cue: _load_track(folder, card, cue, file) for cue, file in card.tracks.items()}
-    derived = Derived({} if card.derived is None else _read_all(folder, card.derived))
+    derived = Derived.from_arrays({} if card.derived is None else _read_all(folder, card.derived))
     path = None if card.file is None else folder / card.file
     if card.video is None:
         return FeatureRecording(

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepreel.derived import Derived, Name
 from stepreel.steps.decoders.segmentations import agreement, best_borders, best_segmentations
-from stepreel.types import Derived, Floats, Labels, Mask, Seconds, moment_seconds
+from stepreel.types import Floats, Labels, Mask, Seconds, moment_seconds
 
 Values = NDArray[np.float64]
 DIRECTIONS = "directions."
@@ -75,7 +76,7 @@ def find_changes(
     seed: int | None = 0,
     columns: Mapping[str, NDArray[np.int64]] | None = None,
     derived: Derived | None = None,
-    name: str = "",
+    name: Name = (),
 ) -> Changes:
     """Divide a recording into segments.
 
@@ -99,7 +100,7 @@ def find_changes(
     per_cell = max(1, round(step_seconds / CELLS_PER_STEP / moment))
     masks = valid or dict.fromkeys(cues, np.ones(len(times), np.bool_))
     every = {
-        cue: derived.get(f"cells/{cue}/{per_cell}", partial(kept_cells, x, masks[cue], per_cell))
+        cue: derived.get(("cells", cue, per_cell), partial(kept_cells, x, masks[cue], per_cell))
         for cue, x in cues.items()
     }
     chosen = every if columns is None else {cue: x[:, columns[cue]] for cue, x in every.items()}
@@ -108,7 +109,7 @@ def find_changes(
     cell_seconds = per_cell * moment
     step = step_seconds / cell_seconds  # cells
     found = derived.get_all(
-        f"segments/{steps},{name}",
+        ("segments", steps, *name),
         lambda: _segments(cells, n, step, expected, limits, cell_seconds, seed, known),
     )
     structure = float(found["structure"][0])

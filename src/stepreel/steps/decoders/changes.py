@@ -77,7 +77,7 @@ def _find(
         seed=seed,
         columns=None if half is None else _half_of_columns(recording, takes.seed, half),
         derived=recording.derived,
-        name=f"{seed},{takes.seed},{half},{','.join(tracks)}",
+        name=(seed, takes.seed, half, tuple(tracks)),
     )
 
 

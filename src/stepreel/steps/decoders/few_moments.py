@@ -71,7 +71,7 @@ def with_few_moments(recording: Recording) -> Recording:
         tracks={cue: _first_valid(track, length) for cue, track in recording.tracks.items()},
         start_seconds=recording.start_seconds,
         path=recording.path,
-        derived=recording.derived.part(f"every {length}"),
+        derived=recording.derived.part("every", length),
     )
 
 

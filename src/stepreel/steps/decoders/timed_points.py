@@ -93,7 +93,7 @@ def fit_points(takes: Takes) -> tuple[ContextBasis, TimedPoints]:
     """
     cues, window = _cues(takes), takes.window_seconds
     together = digest([recording.fingerprint for recording in takes.recordings])
-    name = f"context/{window},{','.join(cues)},{together}"
+    name = ("context", window, tuple(cues), together)
     fitted: list[tuple[ContextBasis, list[FeatureTrack]]] = []
 
     def fit() -> tuple[ContextBasis, list[FeatureTrack]]:
