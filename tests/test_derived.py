@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from steps.decoders.tasks import recurring, takes_of
 
 from stepreel.derived import Derived
 from stepreel.steps.decoders import changes, hmm
+from stepreel.steps.evidence import projected_features
 from stepreel.system.checked_arrays import CheckedArrays, write_arrays
 
 
@@ -80,9 +82,69 @@ def test_many_threads_can_ask_at_once():
 
 @pytest.mark.parametrize("decoder", [changes, hmm])
 def test_cues_whose_names_contain_one_another_are_decoded_as_if_alone(decoder):
-    (recording,), _ = recurring(1, cues=("a/b", "a"))
-    (again,), _ = recurring(1, cues=("a/b", "a"))
+    (recording,), _ = recurring(1, visits=3, cues=("a/b", "a"))
+    (again,), _ = recurring(1, visits=3, cues=("a/b", "a"))
     decoder.decode(takes_of([recording], **{"embed.cues": ["a/b"]}))
     after = decoder.decode(takes_of([recording], **{"embed.cues": ["a"]}))
     alone = decoder.decode(takes_of([again], **{"embed.cues": ["a"]}))
     assert after.clusterings[0].labels.tolist() == alone.clusterings[0].labels.tolist()
+
+
+def kept_and_loaded(recording, folder):
+    """Write what was made from a recording; return the recording with it, and its arrays."""
+    write_arrays(folder / "derived", recording.derived.arrays(), {})
+    arrays = CheckedArrays.open(folder / "derived").read_all()
+    return replace(recording, derived=Derived.from_arrays(arrays)), arrays
+
+
+@pytest.mark.parametrize("decoder", [changes, hmm])
+@pytest.mark.parametrize("n_takes", [1, 2])
+def test_what_was_kept_is_used_again(decoder, n_takes, tmp_path):
+    recordings, _ = recurring(n_takes, visits=3)
+    before = decoder.decode(takes_of(recordings))
+    projected_features(recordings[0])
+    loaded, arrays = kept_and_loaded(recordings[0], tmp_path)
+    after = decoder.decode(takes_of([loaded, *recordings[1:]]))
+    projected_features(loaded)
+    kept = loaded.derived.arrays()
+    assert kept.keys() == arrays.keys()
+    assert all(kept[name] is arrays[name] for name in arrays)
+    assert after.clusterings[0].labels.tolist() == before.clusterings[0].labels.tolist()
+
+
+@pytest.mark.parametrize("decoder", [changes, hmm])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda array: array[:1],
+        lambda array: array[:0],
+        lambda array: array.astype(np.float16),
+        lambda array: array[None],
+        lambda array: array * np.nan if array.dtype.kind == "f" else array + 500,
+    ],
+)
+def test_what_does_not_fit_the_tracks_is_made_again(decoder, damage, tmp_path):
+    (recording,), _ = recurring(1, visits=3)
+    before = decoder.decode(takes_of([recording]))
+    features = projected_features(recording).together
+    _, arrays = kept_and_loaded(recording, tmp_path)
+    damaged = {name: damage(array) for name, array in arrays.items()}
+    loaded = replace(recording, derived=Derived.from_arrays(damaged))
+    after = decoder.decode(takes_of([loaded]))
+    assert after.clusterings[0].labels.tolist() == before.clusterings[0].labels.tolist()
+    assert np.array_equal(projected_features(loaded).together, features)
+
+
+def test_only_what_was_asked_for_last_is_kept():
+    arrays = {}
+    for window in range(9):
+        derived = Derived.from_arrays(arrays)
+        derived.get(("context", window), lambda: np.zeros(1))
+        arrays = derived.arrays()
+    assert list(arrays) == ['[[], ["context", 8], ""]']
+
+
+def test_what_nobody_asked_for_in_any_way_stays():
+    derived = Derived.from_arrays({'[[], ["context", 8], ""]': np.zeros(1)})
+    derived.get(("projected",), lambda: np.zeros(1))
+    assert len(derived.arrays()) == 2

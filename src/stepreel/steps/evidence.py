@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import Settings
+from stepreel.derived import has_form
 from stepreel.steps.decoders.base import Again
 from stepreel.steps.key_steps import KeySteps, pick_key_steps
 from stepreel.system.cores import on_all_cores
@@ -247,7 +248,12 @@ def projected_features(recording: Recording) -> ProjectedFeatures:
     This keeps distances approximately, and a long recording has gigabytes of features. Every cue
     counts the same, whatever its width. Invalid moments are 0, the mean.
     """
-    kept = recording.derived.get_all(("projected",), lambda: _projected(recording))
+    shape = len(recording.times), DIMENSIONS
+    kept = recording.derived.get_all(
+        ("projected",),
+        lambda: _projected(recording),
+        lambda found: all(has_form(found.get(cue), "float32", *shape) for cue in recording.tracks),
+    )
     by_cue = {cue: kept[cue].astype(np.float64) for cue in recording.tracks}
     return ProjectedFeatures(np.sum(list(by_cue.values()), axis=0), by_cue)
 

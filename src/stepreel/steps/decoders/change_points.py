@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.derived import Derived, Name
+from stepreel.steps.decoders.kept_segments import DIRECTIONS, fits_cells, fits_segments
 from stepreel.steps.decoders.segmentations import agreement, best_borders, best_segmentations
 from stepreel.types import Floats, Labels, Mask, Seconds, moment_seconds
 
 Values = NDArray[np.float64]
-DIRECTIONS = "directions."
 SHORTEST_STEP, SHORTEST_SEGMENT = 5.0, 0.6  # s: of a typical step, of any segment
 CELLS_PER_STEP = 25
 DIMS_PER_CUE = 12
@@ -99,18 +99,23 @@ def find_changes(
     expected, step_seconds = expected_number(len(times) * moment, limits)
     per_cell = max(1, round(step_seconds / CELLS_PER_STEP / moment))
     masks = valid or dict.fromkeys(cues, np.ones(len(times), np.bool_))
+    n = -(-len(times) // per_cell)
     every = {
-        cue: derived.get(("cells", cue, per_cell), partial(kept_cells, x, masks[cue], per_cell))
+        cue: derived.get(
+            ("cells", cue, per_cell),
+            partial(kept_cells, x, masks[cue], per_cell),
+            fits_cells(n, x.shape[1]),
+        )
         for cue, x in cues.items()
     }
     chosen = every if columns is None else {cue: x[:, columns[cue]] for cue, x in every.items()}
     cells = {cue: x for cue, x in chosen.items() if x.any()}
-    n = -(-len(times) // per_cell)
     cell_seconds = per_cell * moment
     step = step_seconds / cell_seconds  # cells
     found = derived.get_all(
         ("segments", steps, *name),
         lambda: _segments(cells, n, step, expected, limits, cell_seconds, seed, known),
+        lambda kept: fits_segments(kept, cells, n),
     )
     structure = float(found["structure"][0])
     edges = np.append(times[found["cuts"][:-1] * per_cell], times[-1] + moment)

@@ -15,12 +15,12 @@ import numpy as np
 
 from stepreel.steps.decoders.change_points import (
     CLEAR,
-    DIRECTIONS,
     Changes,
     Values,
     main_directions,
     reduced,
 )
+from stepreel.steps.decoders.kept_segments import DIRECTIONS
 from stepreel.types import Floats, Labels
 
 MEANS = "means."

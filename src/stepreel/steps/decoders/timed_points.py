@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.config import LONGEST_SETTING, pick_cues
+from stepreel.derived import Group, has_form
 from stepreel.errors import RecordingError
 from stepreel.features.context import (
     CONTEXT,
@@ -22,7 +23,7 @@ from stepreel.features.context import (
 )
 from stepreel.steps.decoders.base import Kinds, Takes
 from stepreel.system.store import digest
-from stepreel.types import FeatureTrack, Floats, Mask, Seconds
+from stepreel.types import FeatureTrack, Floats, Mask, Recording, Seconds
 
 FITTED_PER_WINDOW = 4  # moments per σ that are fitted to: neighbours say the same
 MOST_FITTED = 6000  # moments of all takes: more make no difference, and k-means takes longer
@@ -102,7 +103,11 @@ def fit_points(takes: Takes) -> tuple[ContextBasis, TimedPoints]:
         return fitted[0]
 
     kept = [
-        recording.derived.get_all(name, partial(lambda n: _kept_context(*fit(), n), number))
+        recording.derived.get_all(
+            name,
+            partial(lambda n: _kept_context(*fit(), n), number),
+            partial(_fits, recording=recording, cues=cues),
+        )
         for number, recording in enumerate(takes.recordings)
     ]
     basis = basis_from({key.removeprefix(BASIS): x for key, x in kept[0].items()}, cues)
@@ -119,6 +124,26 @@ def _kept_context(
     own = contexts[number]
     arrays = {f"{BASIS}{name}": array for name, array in basis_arrays(basis).items()}
     return {**arrays, "features": own.features, "valid": own.valid}
+
+
+def _fits(kept: Group, recording: Recording, cues: Sequence[str]) -> bool:
+    """Return whether arrays from a file can be what `_kept_context` returns for a recording."""
+    try:
+        basis = basis_from({key.removeprefix(BASIS): x for key, x in kept.items()}, cues)
+    except (KeyError, IndexError, ValueError, TypeError):
+        return False
+    for cue, fitted in basis.cues.items():
+        if not has_form(fitted.reduction, "float32", recording.tracks[cue].width, None):
+            return False
+        width = 3 * fitted.reduction.shape[1]
+        if not has_form(fitted.mean, "float32", width):
+            return False
+        if not has_form(fitted.components, "float32", width, None):
+            return False
+    n_moments, n_columns = len(recording.times), sum(context_widths(basis))
+    return has_form(kept.get("features"), "float32", n_moments, n_columns) and has_form(
+        kept.get("valid"), "bool", n_moments
+    )
 
 
 def points_in(takes: Takes, kinds: Kinds) -> TimedPoints:
