@@ -27,7 +27,7 @@ from stepreel.tuning.card import (
     run_again,
     write_card,
 )
-from stepreel.tuning.kept_files import keep_arrays, keep_file, remove_others
+from stepreel.tuning.kept_files import keep_arrays, keep_file, remove_others, remove_unfinished
 from stepreel.types import Clustering, FeatureTrack, Recording, VideoFile
 from stepreel.video.previews import Previews
 
@@ -74,11 +74,14 @@ class FoundSteps:
 def keep(found: FoundSteps, folder: Path, *, file: str | None) -> None:
     """Write `tuning/` into the output folder of a recording; its card is written last.
 
+    The caller holds the lock of the folder.
+
     file  path to the recording, relative to the folder
     """
     kept = folder / FOLDER
     with explain_write_errors(kept):
         kept.mkdir(parents=True, exist_ok=True)
+        remove_unfinished(kept)
         card = _card(found, kept, file)
         write_card(folder, card)
         remove_others(kept, card.files)

@@ -54,6 +54,13 @@ def is_intact_header(path: Path) -> bool:
     return False
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process left half-written; nobody else is writing now."""
+    for path in sorted(folder.glob(".*.part")):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
 def remove_others(folder: Path, listed: Iterable[str]) -> None:
     """Remove files of arrays that are not listed: those of an earlier run."""
     keep = set(listed)
