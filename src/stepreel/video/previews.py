@@ -28,6 +28,7 @@ from stepreel.video.moments import (
 
 PREVIEWS = "previews"
 QUALITY = 75
+JPEG_START = b"\xff\xd8"
 STRIP_TILES = 150
 STRIP_COLUMNS = 15
 TILE_PIXELS = 160
@@ -88,11 +89,14 @@ class Previews:
         """Return the picture of one moment."""
         start = int(self.ends[moment - 1]) if moment else 0
         try:
-            return self.file.read_rows("jpeg", start, int(self.ends[moment])).tobytes()
+            jpeg = self.file.read_rows("jpeg", start, int(self.ends[moment])).tobytes()
         except (DamagedError, OSError) as problem:  # since it was opened, and found intact
             raise StoreError(
                 f"{self.file.path}: was removed or damaged in the meantime ({problem}); run again"
             ) from problem
+        if not jpeg.startswith(JPEG_START):
+            raise self._not_a_picture(moment)
+        return jpeg
 
     def thumbnails(self, times: Seconds) -> ThumbnailSheet:
         """Return one picture of at most 150 thumbnails, evenly spaced over `times`."""
@@ -121,8 +125,7 @@ class Previews:
 
     def small_jpeg(self, moment: int) -> bytes:
         """Return a smaller picture of one moment."""
-        decoded = cv2.imdecode(np.frombuffer(self.jpeg(moment), np.uint8), cv2.IMREAD_COLOR)
-        assert decoded is not None
+        decoded = self._decoded(moment, cv2.IMREAD_COLOR)
         scale = min(1.0, SMALL_PIXELS / max(decoded.shape[:2]))
         size = (max(1, round(decoded.shape[1] * scale)), max(1, round(decoded.shape[0] * scale)))
         small = cv2.resize(
@@ -130,11 +133,24 @@ class Previews:
         )
         return encode_jpeg(np.asarray(small, np.uint8), QUALITY - 5)
 
+    def _decoded(self, moment: int, flags: int) -> Picture:
+        try:
+            decoded = cv2.imdecode(np.frombuffer(self.jpeg(moment), np.uint8), flags)
+        except cv2.error as problem:
+            raise self._not_a_picture(moment) from problem
+        if decoded is None:
+            raise self._not_a_picture(moment)
+        return np.asarray(decoded, np.uint8)
+
+    def _not_a_picture(self, moment: int) -> StoreError:
+        return StoreError(
+            f"{self.file.path}: is damaged (picture {moment} is not a JPEG). Remove it, and run "
+            "`stepreel run` on the recording again"
+        )
+
     def _tile(self, moment: int) -> Picture:
         flags = cv2.IMREAD_REDUCED_COLOR_2  # decode at half size: a quarter of the work
-        packed = np.frombuffer(self.jpeg(moment), np.uint8)
-        decoded = cv2.imdecode(packed, flags)
-        assert decoded is not None
+        decoded = self._decoded(moment, flags)
         small = cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)
         scale = TILE_PIXELS / max(small.shape[:2])
         size = (max(1, round(small.shape[1] * scale)), max(1, round(small.shape[0] * scale)))
