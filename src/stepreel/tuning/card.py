@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from stepreel.config import MOST_CLUSTERS
+from stepreel.config import MOST_CLUSTERS, Settings, without_retired
 from stepreel.errors import OutputError
 from stepreel.storyboard.schema import DecisionFacts
 from stepreel.system.contracts import Contract
 from stepreel.system.files import read_regular, write_text
-from stepreel.types import LONGEST_SECONDS
+from stepreel.types import LONGEST_SECONDS, readable
 
 FOLDER = "tuning"  # in the output folder of a recording
 CARD = "recording.json"
 VERSION: Literal[1] = 1
+SHORTEST_MOMENT = 1e-9  # seconds: shorter ones are in other units or damaged
 
 
 class KeptVideo(Contract):
@@ -55,6 +56,12 @@ class KeptDecoding(Contract):
     label: str = Field(default="", description="What another number is called: 8 steps.")
     option: str = Field(default="", description="The option that chooses it: --steps 8.")
 
+    @field_validator("settings")
+    @classmethod
+    def _are_settings(cls, values: dict[str, Any]) -> dict[str, Any]:
+        Settings.model_validate(without_retired(values))
+        return values
+
 
 class KeptCard(Contract):
     """Everything about a recording, and how its steps were found, except arrays.
@@ -68,7 +75,7 @@ class KeptCard(Contract):
     file: str | None = Field(description="Path to the recording, relative to the output folder.")
     fingerprint: str
     duration_seconds: float = Field(ge=0, le=LONGEST_SECONDS)
-    moment_seconds: float = Field(gt=0, le=LONGEST_SECONDS)
+    moment_seconds: float = Field(ge=SHORTEST_MOMENT, le=LONGEST_SECONDS)
     start_seconds: float
     notes: list[str]
     learning_notes: list[str]
@@ -89,6 +96,18 @@ class KeptCard(Contract):
     titles: dict[str, str] = Field(
         default={}, description="Titles a person gave: by letter of a kind, or number of a step."
     )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if len(self.task_names) != len(self.task):
+            raise ValueError("task and task_names must have the same length")
+        if self.fingerprint not in self.task:
+            raise ValueError("a recording is one of those it was looked at together with")
+        if self.video is not None and (self.file is None or self.pictures is None):
+            raise ValueError("a video has a file and pictures")
+        if self.video is None and self.pictures is not None:
+            raise ValueError("only a video has pictures")
+        return self
 
     @property
     def files(self) -> list[str]:
@@ -127,8 +146,24 @@ def read_card(folder: Path) -> KeptCard:
         ) from None
     except OSError as problem:
         raise OutputError(f"{path}: cannot be read ({problem.strerror})") from problem
-    except (UnicodeDecodeError, ValidationError):
-        raise OutputError(f"{path}: is damaged. {run_again(folder)}") from None
+    except UnicodeDecodeError:
+        raise damaged_card(folder, "it is not UTF-8 text") from None
+    except (ValidationError, RecursionError) as problem:
+        raise damaged_card(folder, _first_fault(problem)) from None
+
+
+def _first_fault(problem: ValidationError | RecursionError) -> str:
+    if isinstance(problem, RecursionError):
+        return "its lists or objects are nested too deeply"
+    fault = problem.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(map(str, fault["loc"]))[:80]
+    reason = str(fault["msg"]).removeprefix("Value error, ")[:120]
+    return readable(f"{place}: {reason}" if place else reason)
+
+
+def damaged_card(folder: Path, reason: str) -> OutputError:
+    """Say that the card of an output folder is damaged, and what to do."""
+    return OutputError(f"{folder / FOLDER / CARD}: is damaged ({reason}). {run_again(folder)}")
 
 
 def run_again(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Write into a recording's output folder what choosing its steps again needs, and read it back."""
+"""Write into a recording's output folder what choosing its steps again needs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepreel.derived import Derived
-from stepreel.errors import OutputError
-from stepreel.features.feature_files import FeatureRecording
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.decoders.base import Decision
 from stepreel.storyboard.schema import DecisionFacts
-from stepreel.system.checked_arrays import CheckedArrays, DamagedError
 from stepreel.system.files import explain_write_errors
 from stepreel.tuning.card import (
     FOLDER,
@@ -24,12 +21,20 @@ from stepreel.tuning.card import (
     KeptClustering,
     KeptDecoding,
     KeptVideo,
-    run_again,
     write_card,
 )
 from stepreel.tuning.kept_files import keep_arrays, keep_file, remove_others, remove_unfinished
+from stepreel.tuning.load import load_clusterings, load_embedding, load_recording
 from stepreel.types import Clustering, FeatureTrack, Recording, VideoFile
-from stepreel.video.previews import Previews
+
+__all__ = [
+    "FoundDecoding",
+    "FoundSteps",
+    "keep",
+    "load_clusterings",
+    "load_embedding",
+    "load_recording",
+]
 
 PER_MOMENT = ("labels", "distances", "certainty", "excluded", "uncertain")
 
@@ -184,87 +189,3 @@ def _stacked(clusterings: Sequence[Clustering]) -> dict[str, NDArray[Any]]:
         return [absent if value is None else value for value in values]
 
     return {name: np.stack(rows(name)) for name in PER_MOMENT}
-
-
-def load_recording(folder: Path, card: KeptCard) -> Recording:
-    """Return a recording from what its output folder keeps; OutputError if that is damaged."""
-    tracks = {cue: _load_track(folder, card, cue, file) for cue, file in card.tracks.items()}
-    derived = Derived.from_arrays({} if card.derived is None else _read_all(folder, card.derived))
-    path = None if card.file is None else folder / card.file
-    if card.video is None:
-        return FeatureRecording(
-            card.name, card.fingerprint, tracks, card.start_seconds, path=path, derived=derived
-        )
-    assert path is not None, "a video has a file"
-    assert card.pictures is not None, "a video has pictures"
-    pictures = _open(folder, card.pictures)
-    return VideoRecording(
-        video=VideoFile(path, card.fingerprint, **card.video.model_dump()),
-        tracks=tracks,
-        previews=Previews(pictures, np.cumsum(pictures.read("sizes"))),
-        duration_seconds=card.duration_seconds,
-        moment_seconds=card.moment_seconds,
-        notes=tuple(card.notes),
-        track_settings=card.track_settings,
-        derived=derived,
-        stored={cue: folder / FOLDER / file for cue, file in card.tracks.items()},
-    )
-
-
-def load_embedding(folder: Path, card: KeptCard) -> FeatureTrack | None:
-    """Return the learned embedding; None if there is none."""
-    if card.embedding is None:
-        return None
-    return _load_track(folder, card, "embedding", card.embedding)
-
-
-def load_clusterings(folder: Path, card: KeptCard, decoding: KeptDecoding) -> list[Clustering]:
-    """Return a clustering of a recording, and those decoded again."""
-    arrays = _read_all(folder, decoding.file)
-    times = _open(folder, next(iter(card.tracks.values()))).read("times")
-    try:
-        return [
-            Clustering(
-                times=times,
-                labels=arrays["labels"][row],
-                distances=arrays["distances"][row],
-                certainty=arrays["certainty"][row],
-                excluded=arrays["excluded"][row],
-                n_clusters=one.n_clusters,
-                uncertain=arrays["uncertain"][row] if one.has_uncertain else None,
-                clustering_id=decoding.clustering_id,
-            )
-            for row, one in enumerate(decoding.clusterings)
-        ]
-    except (KeyError, IndexError, ValueError) as problem:
-        raise _damaged(folder, decoding.file, problem) from None
-
-
-def _load_track(folder: Path, card: KeptCard, cue: str, file: str) -> FeatureTrack:
-    arrays = _read_all(folder, file)
-    try:
-        return FeatureTrack(card.name, cue, arrays["times"], arrays["features"], arrays["valid"])
-    except (KeyError, ValueError) as problem:
-        raise _damaged(folder, file, problem) from None
-
-
-def _read_all(folder: Path, file: str) -> dict[str, NDArray[Any]]:
-    try:
-        return _open(folder, file).read_all()
-    except (OSError, DamagedError) as problem:
-        raise _damaged(folder, file, problem) from None
-
-
-def _open(folder: Path, file: str) -> CheckedArrays:
-    path = folder / FOLDER / file
-    if path.parent.resolve() != (folder / FOLDER).resolve():
-        raise OutputError(f"{folder / FOLDER}: its card names a file elsewhere: {file}")
-    try:
-        return CheckedArrays.open(path)
-    except (OSError, DamagedError) as problem:
-        raise _damaged(folder, file, problem) from None
-
-
-def _damaged(folder: Path, file: str, problem: Exception) -> OutputError:
-    reason = "is missing" if isinstance(problem, FileNotFoundError) else f"is damaged ({problem})"
-    return OutputError(f"{folder / FOLDER / file}: {reason}. {run_again(folder)}")
