@@ -21,6 +21,10 @@ Form = tuple[str, tuple[int | None, ...]]
 UNREADABLE = (DamagedError, OSError, ValueError, TypeError, OverflowError, MemoryError)
 
 
+class MissingFileError(OutputError):
+    """A file that the card names is not there: removed, or replaced together with the card."""
+
+
 def open_kept(folder: Path, file: str) -> CheckedArrays:
     """Open a file in `tuning/` of the output folder of a recording."""
     path = folder / FOLDER / file
@@ -87,6 +91,6 @@ def damaged(folder: Path, file: str, problem: Exception) -> OutputError:
     """Say that a file is missing or damaged, and what to do."""
     path = folder / FOLDER / file
     if isinstance(problem, FileNotFoundError):
-        return OutputError(f"{path}: is missing. {run_again(folder)}")
+        return MissingFileError(f"{path}: is missing. {run_again(folder)}")
     reason = (problem.strerror or problem) if isinstance(problem, OSError) else problem
     return OutputError(f"{path}: is damaged ({reason}). {run_again(folder)}")

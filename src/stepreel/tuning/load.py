@@ -23,6 +23,7 @@ from stepreel.tuning.card import (
 )
 from stepreel.tuning.kept_arrays import (
     Form,
+    MissingFileError,
     check_form,
     damaged,
     open_kept,
@@ -42,7 +43,7 @@ TIMES: Form = ("f", (None,))
 class Kept:
     """What an output folder keeps of a recording, all of the same run.
 
-    card         says what it is
+    card         says what it is; may be newer than the one that was read before
     clusterings  of every decoding of the card: the result, then those decoded again; empty if
                  nobody asked for them
     """
@@ -56,10 +57,20 @@ class Kept:
 def load_kept(folder: Path, card: KeptCard | None = None, *, clusterings: bool = True) -> Kept:
     """Return all that an output folder keeps of a recording; OutputError if that is damaged.
 
+    Another process may replace it in the meantime, which removes files that an older card names.
+    Then the new card is read, and its files.
+
     card         that was read before; the one in the folder is read if left out
     clusterings  whether they are needed, too
     """
-    return _load_all(folder, card or read_card(folder), clusterings)
+    card = card or read_card(folder)
+    try:
+        return _load_all(folder, card, clusterings)
+    except MissingFileError:
+        newer = read_card(folder)
+        if newer == card:
+            raise
+        return _load_all(folder, newer, clusterings)
 
 
 def _load_all(folder: Path, card: KeptCard, clusterings: bool) -> Kept:
