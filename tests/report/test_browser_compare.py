@@ -137,3 +137,28 @@ def test_the_page_is_never_wider_than_the_window(open_takes, width):
     for layout in range(3):
         opened.page.click(f"[data-layout='{layout}']")
         assert opened.value("document.documentElement.scrollWidth") == width
+
+
+def width_of(opened: Opened, selector: str) -> list[float]:
+    elements = f'[...document.querySelectorAll("{selector}")]'
+    return opened.value(f"{elements}.map((one) => one.getBoundingClientRect().width)")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("make", [lambda board: board, as_features], ids=["videos", "features"])
+def test_the_column_of_letters_is_narrow_and_all_takes_are_equally_wide(open_takes, make, width):
+    opened = open_takes(make, viewport={"width": width, "height": 900})
+    assert width_of(opened, ".matrix thead th:first-child")[0] <= 164  # these steps have titles
+    columns = width_of(opened, ".matrix thead th:not(:first-child)")
+    assert columns == pytest.approx([columns[0]] * 4, abs=1)
+    assert 90 <= columns[0] <= 260
+
+
+def test_the_letters_of_the_table_stay_in_view_beside_many_takes(open_takes):
+    opened = open_takes(viewport={"width": 390, "height": 900})
+    before = opened.value("document.querySelector('.matrix tbody th').getBoundingClientRect().left")
+    opened.value("document.querySelector('.matrix-scroller').scrollLeft = 150")
+    opened.wait_for_value("document.querySelector('.matrix-scroller').scrollLeft", 150)
+    assert before == opened.value(
+        "document.querySelector('.matrix tbody th').getBoundingClientRect().left"
+    )

@@ -34,6 +34,7 @@ _SCRIPTS = ("letters.js", "playhead.js", "player.js", "take_player.js", "compare
 _SOURCES = {"img": "data:", "media": "'self' file:"}
 LONGEST_NAME = 12  # of a take, above a column
 FEW_DEPARTURES = 6  # of more, the rest is folded
+FEW_TAKES = 5  # whose pictures side by side can be larger
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ def render_comparison(comparison: Comparison, read: Takes, folder: Path) -> str:
             content_policy=content_policy(style, [theme_script, script], **_SOURCES),
             extent=_extent,
             few_departures=FEW_DEPARTURES,
+            few_takes=FEW_TAKES,
             findings=_findings(comparison),
             graph=lay_out_graph(comparison),
             has_pictures=any(board.recording.kind == "video" for board in boards),
