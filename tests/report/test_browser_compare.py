@@ -22,9 +22,9 @@ def open_takes(browser, tmp_path: Path):
     """Return a function that writes takes and their comparison, and opens it."""
     opened: list[Opened] = []
 
-    def open_it(make=lambda board: board, **options) -> Opened:
+    def open_it(make=lambda board: board, orders=ORDERS, **options) -> Opened:
         out = tmp_path / "out"
-        for name, order in ORDERS.items():
+        for name, order in orders.items():
             board = make(board_of(order, title=name, file=f"../../{name}.mp4"))
             write_report(board, out / name, pictures=pictures_of(board), strip=None)
         compare_takes(out, out)
@@ -162,3 +162,18 @@ def test_the_letters_of_the_table_stay_in_view_beside_many_takes(open_takes):
     assert before == opened.value(
         "document.querySelector('.matrix tbody th').getBoundingClientRect().left"
     )
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_all_arrows_are_in_view_however_many_there_are(open_takes, width):
+    orders = ["ABCDEFG", "ABCDEFG", "GFEDCBA", "ADGCFBE", "CAEBGDF", "FCAGEBD"]
+    named = {f"take{number}": order for number, order in enumerate(orders)}
+    opened = open_takes(orders=named, viewport={"width": width, "height": 900})
+    panel = "document.querySelector('.graph-panel')"
+    assert opened.value(f"{panel}.scrollWidth <= {panel}.clientWidth")
+    outer, inner = box(opened, ".graph-panel"), box(opened, ".graph")
+    assert outer["left"] <= inner["left"] < inner["right"] <= outer["right"]
+
+
+def box(opened: Opened, selector: str) -> dict[str, float]:
+    return opened.value(f"document.querySelector('{selector}').getBoundingClientRect().toJSON()")

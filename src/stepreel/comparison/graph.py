@@ -14,7 +14,8 @@ from stepreel.report.palette import Kind, kind_of
 
 MOST_ARROWS = 18  # besides the usual ones; of more, the rarer ones are only listed
 NODE_WIDTH, NODE_HEIGHT, ROW = 168, 34, 68
-LANE, MARGIN, PORT, TIP, BEND = 26, 12, 8, 7, 8
+NARROW_GRAPH = 390  # what fits beside the durations without being made smaller
+LANE, MARGIN, PORT, TIP, BEND = 21, 12, 8, 7, 8
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Graph:
     nodes: list[Node]
     arrows: list[Arrow]
     n_hidden: int
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it needs half of the page."""
+        return self.width > NARROW_GRAPH
 
 
 def lay_out_graph(comparison: Comparison) -> Graph:
