@@ -122,13 +122,30 @@ def test_without_the_video_its_picture_is_shown_and_its_page_linked(open_takes):
     assert opened.page.is_visible("#dock-page")
 
 
-def test_features_say_that_there_is_no_video(open_takes):
+@pytest.mark.parametrize("selector", [".cell", "#lanes .bar"])
+def test_a_step_of_a_take_without_video_leads_to_it_on_the_page_of_the_take(open_takes, selector):
     opened = open_takes(as_features)
-    opened.page.click(".cell[data-play='0:1']")
-    opened.wait_for("!document.getElementById('missing').hidden")
-    assert "known by its features only" in opened.page.inner_text("#missing")
-    assert not opened.page.is_visible("#still")
+    assert opened.value("document.querySelectorAll('[data-play]').length") == 0
+    opened.page.locator(f"{selector}[href*='take1/'][href$='#step-2']").first.click()
+    opened.page.wait_for_url("**/take1/storyboard.html#step-2")
     assert opened.complaints == []
+
+
+def test_a_departure_of_a_take_without_video_is_shown_not_played(open_takes):
+    opened = open_takes(as_features)
+    assert opened.page.inner_text(".said .show >> nth=0") == "Show"
+    assert opened.value("document.querySelectorAll('.play svg').length") == 0
+    assert opened.page.is_hidden("#dock")
+
+
+def test_timelines_of_takes_without_video_are_used_with_the_keyboard(open_takes):
+    opened = open_takes(as_features)
+    opened.value(
+        "document.querySelector('#lanes [href$=\"take4/storyboard.html#step-1\"]').focus()"
+    )
+    opened.page.keyboard.press("ArrowRight")
+    opened.page.keyboard.press("Enter")
+    opened.page.wait_for_url("**/take4/storyboard.html#step-2")
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -82,6 +82,7 @@ def render_comparison(comparison: Comparison, read: Takes, folder: Path) -> str:
             short_names=short_names([take.name for take in comparison.takes]),
             spreads=lay_out_spreads(comparison),
             storyboards_hash=storyboards_hash((take.folder, take.stored) for take in read.takes),
+            step_opens=_step_opens(playables),
             style=style,
             theme_script=theme_script,
             total_seconds=sum(take.duration_seconds for take in comparison.takes),
@@ -89,6 +90,14 @@ def render_comparison(comparison: Comparison, read: Takes, folder: Path) -> str:
             words=_words(comparison),
         )
     )
+
+
+def _step_opens(playables: Sequence[Playable]) -> str:
+    """Say what a click on a step does."""
+    if any(playable.video for playable in playables):
+        return "play it"
+    leads_away = all(playable.page and not playable.is_seen for playable in playables)
+    return "open its take there" if leads_away else "see it"
 
 
 def _words(comparison: Comparison) -> Words:

@@ -19,12 +19,18 @@ class Playable:
     offset   what to add to a time to get the position in it, in seconds
     problem  why there is none; empty if there is one
     page     the address of the take's own page; None if it is not there
+    is_seen  whether there are pictures of it; not if it is known by its features only
     """
 
     video: str | None
     offset: float
     problem: str
     page: str | None
+    is_seen: bool = True
+
+    def page_at(self, step: int) -> str | None:
+        """Return where to go for a step of which there is nothing to see here."""
+        return None if self.is_seen or self.page is None else f"{self.page}#step-{step}"
 
 
 def playable_of(take: Take, folder: Path) -> Playable:
@@ -33,7 +39,8 @@ def playable_of(take: Take, folder: Path) -> Playable:
     own = take.path / PAGE
     page = _address(folder, own) if own.is_file() else None
     if recording.kind == "features":
-        return Playable(None, 0.0, "This take is known by its features only: no video.", page)
+        why = "This take is known by its features only: no video."
+        return Playable(None, 0.0, why, page, is_seen=False)
     playable = recording.playable
     if playable is None:
         file = recording.file

@@ -57,7 +57,7 @@ function listen(player) {
     if (event.key === "Escape" && player.shown) player.close();
     else if (bar && event.key === "ArrowRight") moveInside(bar, 1);
     else if (bar && event.key === "ArrowLeft") moveInside(bar, -1);
-    else if (bar && [" ", "Enter"].includes(event.key)) play(bar);
+    else if (bar?.dataset.play && [" ", "Enter"].includes(event.key)) play(bar);
     else return;
     event.preventDefault();
   });
