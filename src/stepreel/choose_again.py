@@ -47,8 +47,8 @@ from stepreel.storyboard.titles import Titles
 from stepreel.task import Task
 from stepreel.tuned_model import model_of, tuned_model
 from stepreel.tuning.card import KeptCard, KeptDecoding
-from stepreel.tuning.keep import load_embedding, load_recording
 from stepreel.tuning.kept_takes import KeptTake, all_of_task
+from stepreel.tuning.load import load_kept
 from stepreel.types import Progress, no_progress
 
 AFTER_DECODING = {
@@ -162,17 +162,17 @@ def _finds_other_kinds(card: KeptCard, overrides: Mapping[str, object]) -> bool:
 
 def _choose_again(take: KeptTake, overrides: Mapping[str, object], titles: Titles | None) -> Result:
     """Choose the steps of one take again from the kinds it has."""
-    card = take.card
-    recording = load_recording(take.folder, card)
+    kept = load_kept(take.folder, take.card)
+    card = kept.card
     decodings = [
-        decoded_before(take, decoding, tuned_settings(card, decoding, overrides))
-        for decoding in card.decodings
+        decoded_before(clusterings, decoding, tuned_settings(card, decoding, overrides))
+        for clusterings, decoding in zip(kept.clusterings, card.decodings, strict=True)
     ]
     kept_titles = Titles(kinds=card.titles, n_recordings=len(card.task)) if card.titles else None
     return result_of_take(
-        take,
-        recording,
-        load_embedding(take.folder, card),
+        KeptTake(take.folder, card),
+        kept.recording,
+        kept.embedding,
         decodings,
         titles=titles or kept_titles,
         of_model=card.of_model,
@@ -192,8 +192,9 @@ def _decode_again(
     settings = tuned_settings(takes[0].card, takes[0].card.main, overrides)
     name = settings.key_steps.decoder
     check_number_of_steps(settings.key_steps, len(takes))
-    recordings = [load_recording(take.folder, take.card) for take in takes]
-    loaded = [load_embedding(take.folder, take.card) for take in takes]
+    kept = [load_kept(take.folder, take.card, clusterings=False) for take in takes]
+    recordings = [one.recording for one in kept]
+    loaded = [one.embedding for one in kept]
     embeddings = [track for track in loaded if track is not None]
     lacks_embedding = DECODERS[name].needs_embedding and len(embeddings) < len(takes)
     if lacks_embedding or (DECODERS[name].learns and len(takes) > 1):

@@ -18,7 +18,6 @@ from stepreel.storyboard.schema import read_storyboard
 from stepreel.storyboard.titles import Titles
 from stepreel.task import Task
 from stepreel.tuning.card import KeptDecoding
-from stepreel.tuning.keep import load_clusterings
 from stepreel.tuning.kept_takes import KeptTake
 from stepreel.types import Clustering, FeatureTrack, Recording
 
@@ -74,12 +73,11 @@ def result_of_take(
     )
 
 
-def decoded_before(take: KeptTake, decoding: KeptDecoding, settings: Settings) -> TakeDecoding:
+def decoded_before(
+    clusterings: Sequence[Clustering], decoding: KeptDecoding, settings: Settings
+) -> TakeDecoding:
     """Return what an earlier run decoded in a take, to choose from with some settings."""
-    clustering, *again = (
-        _trimmed_again(one, decoding, settings)
-        for one in load_clusterings(take.folder, take.card, decoding)
-    )
+    clustering, *again = (_trimmed_again(one, decoding, settings) for one in clusterings)
     facts = decoding.decision
     decision = None
     if facts is not None:

@@ -24,17 +24,7 @@ from stepreel.tuning.card import (
     write_card,
 )
 from stepreel.tuning.kept_files import keep_arrays, keep_file, remove_others, remove_unfinished
-from stepreel.tuning.load import load_clusterings, load_embedding, load_recording
 from stepreel.types import Clustering, FeatureTrack, Recording, VideoFile
-
-__all__ = [
-    "FoundDecoding",
-    "FoundSteps",
-    "keep",
-    "load_clusterings",
-    "load_embedding",
-    "load_recording",
-]
 
 PER_MOMENT = ("labels", "distances", "certainty", "excluded", "uncertain")
 
