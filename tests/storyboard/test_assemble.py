@@ -112,6 +112,17 @@ def test_a_limit_on_time_says_what_it_hides(tmp_path, limits, shown, note):
     assert not [other for other in board.notes if "--budget" in other and other != note]
 
 
+def test_a_step_that_is_shown_although_it_is_too_short_has_a_note(tmp_path):
+    labels = np.repeat([0, 1], [8, 12])  # 2 s and 3 s
+    note = "No step lasts 4 s (--shortest); the longest one is shown, although it lasts 3.0 s."
+    board = board_of(tmp_path, labels, np.zeros(20, bool), min_step_seconds=4.0)
+    assert [(step.start, step.end) for step in board.steps] == [(2.0, 5.0)]
+    assert note in board.notes
+    board = board_of(tmp_path, labels, np.zeros(20, bool), min_step_seconds=3.0)
+    assert [(step.start, step.end) for step in board.steps] == [(2.0, 5.0)]
+    assert not [other for other in board.notes if "--shortest" in other]
+
+
 def test_the_note_about_missing_kinds_says_why(tmp_path):
     labels = [0] * 20 + [1] * 2 + [0] * 20  # kind B lasts half a second, kind C never occurs
     board = board_of(tmp_path, labels, np.zeros(42, bool), n_clusters=3)

@@ -10,8 +10,8 @@ from stepreel.config import KeyStepSettings
 from stepreel.features.video_recording import VideoRecording
 from stepreel.steps.confidence import calibration, has_clear_structure
 from stepreel.steps.decoders.base import Decision
-from stepreel.steps.key_steps import KeySteps
-from stepreel.steps.samplers.base import seconds_of
+from stepreel.steps.key_steps import KeySteps, shortest_step
+from stepreel.steps.samplers.base import ROUNDING, seconds_of
 from stepreel.steps.samplers.catalog import SAMPLERS
 from stepreel.steps.samplers.sample import is_below_every_step
 from stepreel.storyboard.letters import letter
@@ -34,6 +34,7 @@ def notes_on_steps(
     """Return what a reader should know about how the steps were found."""
     return [
         *_still_note(recording),
+        *_short_note(recording, key_steps, settings),
         *_hidden_note(recording, key_steps, settings),
         *_budget_note(recording, settings),
         *_missing_kinds_note(clustering, key_steps, settings),
@@ -51,6 +52,21 @@ def _still_note(recording: Recording) -> list[str]:
     if len(sample) < 2 or float(sample.std(axis=0).mean()) > STILL * float(np.abs(sample).mean()):
         return []
     return [f"{subject} hardly changes: the steps are little more than equal parts of the time."]
+
+
+def _short_note(recording: Recording, key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
+    """Return a note if every step is too short, so that the longest one is shown nevertheless."""
+    segments = [*key_steps.segments, *key_steps.hidden]
+    shortest = shortest_step(settings, moment_seconds=recording.moment_seconds)
+    seconds = seconds_of(segments, recording)
+    if len(segments) != 1 or len(segments[0].members) >= shortest:
+        return []
+    if seconds[0] >= settings.min_step_seconds - ROUNDING:  # with moments that were left out
+        return []
+    return [
+        f"No step lasts {settings.min_step_seconds:g} s (--shortest); the longest one is shown, "
+        f"although it lasts {seconds[0]:.1f} s."
+    ]
 
 
 def _hidden_note(recording: Recording, key_steps: KeySteps, settings: KeyStepSettings) -> list[str]:
