@@ -209,12 +209,14 @@ class Draft:
     def have(self, at_least: int) -> None:
         """Cut the longest segments where most changes, until there are enough."""
         while len(self.segments) < at_least:
+            most = sum(len(segment.members) // self.shortest for segment in self.segments)
+            spare = max(0, most - at_least)
             longest = sorted(
                 range(len(self.segments)), key=lambda n: -len(self.segments[n].members)
             )
             for position in longest:
                 segment = self.segments[position]
-                cut = self._best_cut(segment, _first(segment) + 1, _last(segment))
+                cut = self._best_cut(segment, _first(segment) + 1, _last(segment), spare=spare)
                 if cut is not None:
                     self._cut(position, cut, kind=segment.cluster)
                     break
@@ -224,16 +226,23 @@ class Draft:
                     f"{self.settings.min_step_seconds:g} s or more (--shortest) fit"
                 )
 
-    def _best_cut(self, segment: Segment, first: int, last: int) -> int | None:
+    def _best_cut(
+        self, segment: Segment, first: int, last: int, *, spare: int | None = None
+    ) -> int | None:
         """Return the moment in first..last before which most changes; None if parts are short.
 
         Of all places to cut it is the one with the greatest variance between the two parts.
+
+        spare  by how many fewer the parts may be cut into than the segment; None: any number
         """
         members, moments = segment.members, np.arange(first, last + 1)
         before = np.searchsorted(members, moments)  # so many members are in the first part
         length = before + moments - 1 - members[before - 1]  # with moments between the parts
         other_length = len(members) - before + members[before] - moments
         is_long = np.minimum(length, other_length) >= self.shortest
+        if spare is not None:
+            fit = length // self.shortest + other_length // self.shortest
+            is_long &= fit + spare >= len(members) // self.shortest
         moments, before = moments[is_long], before[is_long]
         if not len(moments):
             return None
