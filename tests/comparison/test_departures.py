@@ -7,6 +7,8 @@ from compared_takes import compare_letters, found, order_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from stepreel.comparison.sentences import Words
+
 USUAL = "ABCDE"
 
 
@@ -192,3 +194,19 @@ def test_every_visit_and_every_usual_step_is_accounted_for(takes):
             assert (visit.usual_place is None) == (visit.role in ("repeated", "added"))
             assert (visit.role == "added") == (visit.cluster not in comparison.usual_order)
     assert type(comparison).model_validate_json(comparison.to_json()) == comparison
+
+
+def test_where_a_missing_step_would_be_is_said_by_its_neighbours():
+    comparison = compare_letters("ABCD", "ABCD", "ABCD", "ABD", "BCD", "ABC")
+    words, visits = Words({}, {}), {take.folder: take.visits for take in comparison.takes}
+    assert [words.place_of(one, visits[one.take]) for one in comparison.departures] == [
+        "C would be here, after B (0:04) and before D (0:08)",
+        "A would be here, before B (0:00)",
+        "D would be here, after C (0:08)",
+    ]
+
+
+def test_what_is_not_missing_has_no_place():
+    comparison = compare_letters("ABCD", "ABCD", "ACBD")
+    (swapped,) = comparison.departures
+    assert Words({}, {}).place_of(swapped, comparison.takes[2].visits) == ""

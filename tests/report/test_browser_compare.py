@@ -165,7 +165,7 @@ def width_of(opened: Opened, selector: str) -> list[float]:
 @pytest.mark.parametrize("make", [lambda board: board, as_features], ids=["videos", "features"])
 def test_the_column_of_letters_is_narrow_and_all_takes_are_equally_wide(open_takes, make, width):
     opened = open_takes(make, viewport={"width": width, "height": 900})
-    assert width_of(opened, ".matrix thead th:first-child")[0] <= 164  # these steps have titles
+    assert width_of(opened, ".matrix thead th:first-child")[0] <= 70
     columns = width_of(opened, ".matrix thead th:not(:first-child)")
     assert columns == pytest.approx([columns[0]] * 4, abs=1)
     assert 90 <= columns[0] <= 260
@@ -194,3 +194,14 @@ def test_all_arrows_are_in_view_however_many_there_are(open_takes, width):
 
 def box(opened: Opened, selector: str) -> dict[str, float]:
     return opened.value(f"document.querySelector('{selector}').getBoundingClientRect().toJSON()")
+
+
+def test_where_a_skipped_step_would_be_is_said_beside_what_is_played(with_videos):
+    opened = with_videos()
+    opened.page.click(".said [data-play='3:1']")  # take4 does A, B, D
+    place = "C would be here, after B (0:04) and before D (0:08)"
+    opened.wait_for_text("#dock-note", place)
+    assert place in opened.page.inner_text("#departures")
+    opened.page.click(".cell[data-play='3:1']")
+    opened.wait_for("document.getElementById('dock-note').hidden")
+    assert opened.complaints == []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stepreel.comparison.schema import DepartureType
-from stepreel.report.wording import length
+from stepreel.comparison.schema import Departure, DepartureType, Visit
+from stepreel.report.wording import clock, length
 from stepreel.storyboard.letters import letter
 
 
@@ -72,6 +72,18 @@ class Words:
                 what = f"does {kind} {now} {past}; {they} it {then} {past}"
         return f"{self.names[take]} {what}."
 
+    def place_of(self, departure: Departure, visits: Sequence[Visit]) -> str:
+        """Say between which visits of a take a missing step would be; "" if none is missing."""
+        if departure.type not in ("skipped", "fewer") or not departure.visits:
+            return ""
+        around = [visits[number - 1] for number in departure.visits]
+        sides = [
+            f"{'after' if _place(visit) < (departure.usual_place or 0) else 'before'} "
+            f"{self.kind(visit.cluster)} ({clock(visit.start)})"
+            for visit in around
+        ]
+        return f"{self.kind(departure.cluster)} would be here, {' and '.join(sides)}"
+
     def pace(self, take: str, cluster: int | None, seconds: float, median: float) -> str:
         """Say that a take is unusually slow or quick in a kind, or in all."""
         slow = "slow" if seconds > median else "quick"
@@ -95,6 +107,10 @@ class Words:
             f"{self.kind(first)} and {self.kind(second)} come in either order: {takes} "
             f"{self.kind(first)} first, as many {self.kind(second)}."
         )
+
+
+def _place(visit: Visit) -> int:
+    return visit.usual_place or 0
 
 
 def _those(number: int, compared: int, others: int) -> str:

@@ -43,8 +43,25 @@ function moveInside(bar, direction) {
   next.focus();
 }
 
+// Says beside the player what is missing where it plays.
+class ComparedPlayer extends TakePlayer {
+  note = "";
+
+  show(element) {
+    this.note = element.dataset.note ?? "";
+    this.play(...element.dataset.play.split(":").map(Number));
+    this.note = "";
+  }
+
+  showWords(take, visit) {
+    super.showWords(take, visit);
+    byId("dock-note").textContent = this.note;
+    byId("dock-note").hidden = !this.note;
+  }
+}
+
 function listen(player) {
-  const play = (element) => player.play(...element.dataset.play.split(":").map(Number));
+  const play = (element) => player.show(element);
   document.addEventListener("click", (event) => {
     const layout = event.target.closest("[data-layout]");
     const step = event.target.closest("[data-play]");
@@ -65,5 +82,5 @@ function listen(player) {
   addEventListener("resize", fitLetters);
 }
 
-listen(new TakePlayer(JSON.parse(byId("comparison").textContent).takes));
+listen(new ComparedPlayer(JSON.parse(byId("comparison").textContent).takes));
 fitLetters();
