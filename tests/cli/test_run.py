@@ -89,13 +89,13 @@ def test_one_frame_gives_one_step_and_a_note(tmp_path):
     write_video(tmp_path / "one.mkv", [0.0], lambda i: gray(99))
     for options, note in (
         ((), "No clear structure found"),
-        (("--decoder", "kmeans"), "its moments differ too little for more"),
+        (("--decoder", "kmeans", "-k", "7"), "its moments differ too little for more"),
     ):
         done = stepreel("run", tmp_path / "one.mkv", "-o", tmp_path / "out", *options)
         assert done.returncode == 0, done.stderr
         board = json.loads((tmp_path / "out" / "one" / "storyboard.json").read_text())
         assert len(board["steps"]) == 1
-        assert note in board["notes"][0]
+        assert any(note in one for one in board["notes"])
 
 
 def test_a_truncated_recording_is_used_with_a_note(folder, tmp_path):
