@@ -205,3 +205,24 @@ def test_where_a_skipped_step_would_be_is_said_beside_what_is_played(with_videos
     opened.page.click(".cell[data-play='3:1']")
     opened.wait_for("document.getElementById('dock-note').hidden")
     assert opened.complaints == []
+
+
+def unclear_in_take4(board):
+    """Make all steps of take4 unclear: what is said of it is uncertain."""
+    if board.title != "take4":
+        return board
+    steps = [step.model_copy(update={"confidence": 0.1}) for step in board.steps]
+    return board.model_copy(update={"steps": steps})
+
+
+def test_what_is_uncertain_is_folded_behind_what_is_clear_below_the_timelines(open_takes):
+    opened = open_takes(unclear_in_take4)
+    assert "1 of 4 takes departs" in opened.page.inner_text("#departures-title")
+    assert opened.page.inner_text(".doubts > summary") == "1 uncertain departure"
+    skipped = ".said [data-play='3:1']"
+    assert opened.page.is_visible(".said [data-play='2:1']")
+    assert opened.page.is_hidden(skipped)
+    assert box(opened, "#lanes")["bottom"] < box(opened, "#departures")["top"]
+    opened.page.focus(".doubts > summary")
+    opened.page.keyboard.press("Enter")
+    assert opened.page.is_visible(skipped)

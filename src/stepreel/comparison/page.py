@@ -47,6 +47,31 @@ class Findings:
     paces: list[UnusualPace]
     outlier: str
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is unusual."""
+        return not (self.departures or self.paces or self.outlier)
+
+    @property
+    def n_departures(self) -> int:
+        """How many departures there are."""
+        return len(self.departures)
+
+    @property
+    def n_paces(self) -> int:
+        """How many unusual durations there are."""
+        return len(self.paces)
+
+    def told(self, *, surely: bool) -> Findings:
+        """Return what is certain, and that a take is unlike the others; or what is uncertain."""
+        return Findings(
+            self.number,
+            self.take,
+            [one for one in self.departures if (one.certainty != "uncertain") is surely],
+            [one for one in self.paces if (one.certainty != "uncertain") is surely],
+            self.outlier if surely else "",
+        )
+
 
 def render_comparison(comparison: Comparison, read: Takes, folder: Path) -> str:
     """Return the page, to be written into `folder`. A missing picture is left blank."""
@@ -56,23 +81,25 @@ def render_comparison(comparison: Comparison, read: Takes, folder: Path) -> str:
     matrix = lay_out_matrix(comparison)
     boards = [take.board for take in read.takes]
     playables = [playable_of(take, folder) for take in read.takes]
+    findings = _findings(comparison)
     return (
         environment()
         .get_template("compare.html.j2")
         .render(
             all_clear=all(v.is_clear is not False for t in comparison.takes for v in t.visits),
-            all_uncertain=_is_all_uncertain(comparison),
             bar_words=bar_words,
             comparison=comparison,
             content_policy=content_policy(style, [theme_script, script], **_SOURCES),
             extent=_extent,
             few_departures=FEW_DEPARTURES,
             few_takes=FEW_TAKES,
-            findings=_findings(comparison),
+            doubts=[one for each in findings if not (one := each.told(surely=False)).is_empty],
+            findings=[one for each in findings if not (one := each.told(surely=True)).is_empty],
             graph=lay_out_graph(comparison),
             has_pictures=any(board.recording.kind == "video" for board in boards),
             lanes=lay_out_lanes(comparison),
             matrix=matrix,
+            quiet=[one.take.name for one in findings if one.is_empty],
             numbers={take.folder: number for number, take in enumerate(comparison.takes)},
             names={take.folder: take.name for take in comparison.takes},
             page_data=script_safe_json(_page_data(comparison, playables, read.takes)),
@@ -103,13 +130,6 @@ def _step_opens(playables: Sequence[Playable]) -> str:
 def _words(comparison: Comparison) -> Words:
     titles = {kind.cluster: kind.title for kind in comparison.kinds if kind.title}
     return Words({take.folder: take.name for take in comparison.takes}, titles)
-
-
-def _is_all_uncertain(comparison: Comparison) -> bool:
-    """Tell whether nothing that is said is certain: then the page says so once."""
-    said = [one.certainty for one in comparison.departures]
-    said += [one.certainty for one in comparison.unusual_paces]
-    return len(said) > 1 and all(certainty == "uncertain" for certainty in said)
 
 
 def _without_name(sentence: str, name: str) -> str:

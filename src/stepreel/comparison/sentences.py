@@ -100,6 +100,16 @@ class Words:
             "time it spends on each, than they are from one another."
         )
 
+    def uncertain(self, n_departures: int, n_paces: int, n_takes: int) -> str:
+        """Say how much is uncertain.
+
+        >>> Words({}, {}).uncertain(3, 1, 2), Words({}, {}).uncertain(1, 0, 1)
+        ('3 uncertain departures and 1 uncertain duration, in 2 takes', '1 uncertain departure')
+        """
+        counts = ((n_departures, "departure"), (n_paces, "duration"))
+        parts = [f"{n} uncertain {what}{'s' if n > 1 else ''}" for n, what in counts if n]
+        return " and ".join(parts) + (f", in {n_takes} takes" if n_takes > 1 else "")
+
     def either_order(self, first: int, second: int, takes_each: int) -> str:
         """Say that two neighbours have no common order."""
         takes = "1 take does" if takes_each == 1 else f"{takes_each} takes do"
