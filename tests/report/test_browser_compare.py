@@ -226,3 +226,17 @@ def test_what_is_uncertain_is_folded_behind_what_is_clear_below_the_timelines(op
     opened.page.focus(".doubts > summary")
     opened.page.keyboard.press("Enter")
     assert opened.page.is_visible(skipped)
+
+
+def test_paper_shows_what_is_folded_and_nothing_to_press(open_takes):
+    opened = open_takes(unclear_in_take4, viewport={"width": 794, "height": 1100})
+    opened.page.click(".cell[data-play='0:1']")
+    opened.wait_for("!document.getElementById('dock').hidden")
+    opened.page.emulate_media(media="print")
+    opened.value("dispatchEvent(new Event('beforeprint'))")
+    assert "Skips C" in opened.page.inner_text(".doubts")
+    for control in ("#dock", "#theme", ".switch", ".said .play"):
+        assert opened.page.locator(f"{control}:visible").count() == 0
+    assert opened.value("document.documentElement.scrollWidth") == 794
+    opened.value("dispatchEvent(new Event('afterprint'))")
+    assert not opened.value("document.querySelector('.doubts').open")

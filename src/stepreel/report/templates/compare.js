@@ -82,5 +82,18 @@ function listen(player) {
   addEventListener("resize", fitLetters);
 }
 
+// What is folded is printed; afterwards it is folded again.
+function unfoldForPaper() {
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of unfolded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of unfolded) one.open = false;
+  });
+}
+
+unfoldForPaper();
 listen(new ComparedPlayer(JSON.parse(byId("comparison").textContent).takes));
 fitLetters();
