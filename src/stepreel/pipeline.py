@@ -174,7 +174,7 @@ def learn_task(
     decoder = DECODERS[name]
     if not decoder.needs_embedding:
         decoded = decode(name, Takes(recordings, None, task.settings))
-        return LearnedTask(None, decoded, nothing_to_note, _model(task, decoded, None))
+        return LearnedTask(None, decoded, nothing_to_note, model_of_kinds(task, decoded, None))
     learned = learn_embeddings(
         recordings,
         task.settings,
@@ -185,11 +185,13 @@ def learn_task(
     )
     decoded = decode(name, Takes(recordings, learned.tracks, task.settings))
     return LearnedTask(
-        learned.tracks, decoded, learned.notes, _model(task, decoded, learned.training)
+        learned.tracks, decoded, learned.notes, model_of_kinds(task, decoded, learned.training)
     )
 
 
-def _model(task: Task, decoded: Decoded, training: TrainedWeights | None) -> TaskModel | None:
+def model_of_kinds(
+    task: Task, decoded: Decoded, training: TrainedWeights | None
+) -> TaskModel | None:
     """Return what finds the same kinds of steps in later takes; None if nothing can."""
     if not decoded.kinds:
         return None

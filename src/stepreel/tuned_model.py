@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stepreel.errors import ModelError
-from stepreel.learn.model import TaskModel, build_model, read_model
+from stepreel.learn.model import TaskModel, read_model
+from stepreel.pipeline import model_of_kinds
 from stepreel.steps.decoders.base import Decoded
 from stepreel.steps.decoders.catalog import DECODERS
 from stepreel.task import Task
@@ -32,20 +33,10 @@ def tuned_model(
     decoder = DECODERS[decoded.used]
     needs_encoder = decoder.needs_embedding or (decoder.uses_embedding and has_embedding)
     has_encoder = earlier is not None and bool(earlier.weights)
-    if not decoded.kinds or (needs_encoder and not has_encoder):
+    if needs_encoder and not has_encoder:
         return None
-    decision = decoded.decision
-    model = build_model(
-        list(task.recordings.values()),
-        task.settings,
-        None,
-        decoded.kinds,
-        n_clusters=decoded.clusterings[0].n_clusters,
-        decoder=decoded.used,
-        how_found=decision.sentence if decision else "",
-        found_structure=decision.found_structure if decision else None,
-    )
-    if earlier is None or not earlier.weights:
+    model = model_of_kinds(task, decoded, None)
+    if model is None or earlier is None or not earlier.weights:
         return model
     learned = {"epochs": earlier.card.epochs, "loss": earlier.card.loss}
     return replace(model, card=model.card.model_copy(update=learned), weights=earlier.weights)
